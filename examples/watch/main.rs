@@ -1,0 +1,2 @@
+//! watch
+fn main() {}
