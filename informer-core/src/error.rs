@@ -250,6 +250,17 @@ impl Error {
         Error::new(ErrorKind::Stopped, "stopped")
     }
 
+    /// The error of a call that would wait for the very thread it is made on (D12).
+    #[must_use]
+    pub fn would_block(what: &str) -> Self {
+        Error::new(
+            ErrorKind::WouldBlock,
+            format!(
+                "cannot {what} on a thread of the same informer: it would wait for itself; do it on another thread"
+            ),
+        )
+    }
+
     /// The error a server's `Status` stands for: by its reason, falling back to its code (E-1, E-2).
     #[must_use]
     pub fn from_status(status: Status) -> Self {

@@ -1,0 +1,140 @@
+//! [`Feed`]: the reader thread's way into the queue; the informer's [`Target`].
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use super::shared::Shared;
+use super::status::LastError;
+use crate::error::ErrorKind;
+use crate::key::{KeyRef, ObjectKey};
+use crate::meta::Object;
+use crate::queue::{Deletion, Delta, Replace};
+use crate::reflector::{Heard, Listed, Phase, Report, Target};
+
+/// See the module.
+pub(super) struct Feed<T> {
+    pub(super) shared: Arc<Shared<T>>,
+}
+
+impl<T: Object> Feed<T> {
+    fn push(&self, delta: Delta<T>, version: &str) {
+        if self.shared.fifo.push(delta, version) {
+            self.shared.arrived();
+        }
+    }
+}
+
+impl<T: Object> Target<T> for Feed<T> {
+    fn have(&self, key: KeyRef<'_>, uid: &str, resource_version: &str) -> Option<Arc<T>> {
+        let object = self.shared.store.get(key)?;
+        let meta = object.meta();
+        let same =
+            !resource_version.is_empty() && meta.resource_version == resource_version && meta.uid == uid;
+        same.then_some(object)
+    }
+
+    fn may_have(&self) -> bool {
+        !self.shared.store.is_empty()
+    }
+
+    fn replace(&mut self, list: Listed<T>) {
+        if list.lowered {
+            log::warn!(
+                target: "informer::reflector",
+                "{}: the server's version went back to {}; its history was replaced",
+                self.shared.name, list.version
+            );
+            self.shared.progress.lock().counters.lowered += 1;
+        }
+        if list.initial {
+            log::info!(
+                target: "informer::reflector",
+                "{}: listed {} objects at version {}",
+                self.shared.name, list.items.len(), list.version
+            );
+        }
+        let Listed { items, unreadable, complete, version, initial, lowered } = list;
+        self.push(Delta::Replace(Replace { items, unreadable, complete, initial, lowered }), &version);
+    }
+
+    fn upsert(&mut self, key: ObjectKey, object: Arc<T>, version: &str) {
+        self.push(Delta::Upsert { key, object }, version);
+    }
+
+    fn delete(&mut self, key: ObjectKey, object: Arc<T>, version: &str) {
+        self.push(Delta::Delete { key, what: Deletion::Final(object), forced: false }, version);
+    }
+
+    fn delete_unseen(&mut self, key: ObjectKey, uid: String, version: &str) {
+        self.push(Delta::Delete { key, what: Deletion::Unseen(uid), forced: false }, version);
+    }
+
+    fn unreadable(&mut self, key: ObjectKey, uid: String, resource_version: String, version: &str) {
+        self.push(Delta::Unreadable { key, uid, resource_version }, version);
+    }
+
+    fn bookmark(&mut self, version: &str) {
+        if self.shared.fifo.set_tail(version) {
+            self.shared.arrived();
+        }
+    }
+
+    fn heard(&mut self, what: Heard) {
+        let now = self.shared.clock.now();
+        let mut progress = self.shared.progress.lock();
+        progress.heard(what, now);
+        let recovered = match what {
+            Heard::Opened => progress.last_error.take(),
+            _ => None,
+        };
+        drop(progress);
+        if let Some(failure) = recovered
+            && failure.consecutive > 1
+        {
+            log::info!(
+                target: "informer::reflector",
+                "{}: works again after {} failures", self.shared.name, failure.consecutive
+            );
+        }
+    }
+
+    fn phase(&mut self, phase: Phase) {
+        self.shared.progress.lock().phase = phase;
+    }
+
+    fn report(&mut self, report: &Report<'_>) {
+        let error = report.error;
+        let mut progress = self.shared.progress.lock();
+        progress.counters.errors += 1;
+        if report.consecutive == 0 {
+            progress.counters.bad_objects += 1;
+        } else {
+            progress.last_error = Some(LastError { error: error.clone(), consecutive: report.consecutive });
+        }
+        drop(progress);
+        let name = &self.shared.name;
+        let next = report.next_attempt;
+        let stage = error.stage().map_or("informer", |stage| stage.as_str());
+        // One line a change of state: the first failure is told, the rest at debug level. A server that has gone
+        // silent or forgotten a version is ordinary.
+        let ordinary = matches!(error.kind(), ErrorKind::Gone | ErrorKind::Silent);
+        let level = if report.consecutive <= 1 && !ordinary { log::Level::Warn } else { log::Level::Debug };
+        log::log!(target: "informer::reflector", level, "{name}: {stage}: {}{}", error.chain(), After(next));
+        if let Some(hook) = &self.shared.on_error
+            && catch_unwind(AssertUnwindSafe(|| hook(report))).is_err()
+        {
+            log::error!(target: "informer::reflector", "{name}: the error hook panicked");
+        }
+    }
+}
+
+struct After(Option<std::time::Duration>);
+
+impl std::fmt::Display for After {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self.0 {
+            Some(delay) => write!(f, "; next attempt in {:.1} s", delay.as_secs_f64()),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The pop role: applies batches to the store and calls handlers, as the [`Dispatcher`](super::dispatch::Dispatcher)
+//! says. Thin: every decision is there.
+
+use std::collections::HashSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::apply::{Batch, apply};
+use super::dispatch::{BoxHandler, Lent, Next, SlotId, Waste};
+use super::shared::{Shared, discard, discard_all, discard_one};
+use crate::event::Event;
+use crate::key::ObjectKey;
+use crate::meta::Object;
+use crate::queue::{Delta, Taken};
+use crate::store::Published;
+
+/// A call that has ended.
+struct Returned<T> {
+    slot: SlotId,
+    handler: BoxHandler<T>,
+    initial: bool,
+    panicked: bool,
+}
+
+/// Owns the pop role from `epoch` on, until it stops or is promoted away.
+pub(super) fn run<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) {
+    let mut returned: Option<Returned<T>> = None;
+    let mut served = None;
+    loop {
+        match turn(shared, returned.take(), |dispatch, now| dispatch.next(epoch, now)) {
+            Next::Call(lent) => {
+                served = Some(lent.slot);
+                returned = Some(call(shared, lent));
+            }
+            Next::Boundary => {
+                if !boundary(shared, epoch) {
+                    return;
+                }
+            }
+            Next::Own => match served {
+                // T6 has happened: the role went on, and this thread stays with the handler it sits in.
+                Some(slot) => return run_own(shared, slot),
+                None => return,
+            },
+            Next::Exit | Next::Wait => return,
+        }
+    }
+}
+
+/// Serves one handler on a thread of its own.
+pub(super) fn run_own<T: Object>(shared: &Arc<Shared<T>>, slot: SlotId) {
+    let mut returned: Option<Returned<T>> = None;
+    loop {
+        match turn(shared, returned.take(), |dispatch, now| dispatch.next_own(slot, now)) {
+            Next::Call(lent) => returned = Some(call(shared, lent)),
+            Next::Wait => {
+                let mut dispatch = shared.dispatch.lock();
+                while dispatch.must_wait(slot) {
+                    shared.dispatch.wait(&mut dispatch);
+                }
+            }
+            Next::Exit | Next::Boundary | Next::Own => return,
+        }
+    }
+}
+
+/// One lock section: gives a call back and asks what is next.
+fn turn<T: Object>(
+    shared: &Arc<Shared<T>>,
+    returned: Option<Returned<T>>,
+    next: impl FnOnce(&mut super::dispatch::Dispatcher<T>, Instant) -> Next<T>,
+) -> Next<T> {
+    let now = shared.clock.now();
+    let mut waste = Waste::default();
+    let mut news = false;
+    let mut dispatch = shared.dispatch.lock();
+    if let Some(Returned { slot, handler, initial, panicked }) = returned {
+        news = dispatch.returned(slot, handler, initial, panicked, now, &mut waste);
+    }
+    let next = next(&mut dispatch, now);
+    let due = if matches!(next, Next::Call(_)) { dispatch.arm() } else { None };
+    drop(dispatch);
+    if news {
+        shared.dispatch.notify_all();
+    }
+    discard(waste);
+    shared.set_alarm(due);
+    next
+}
+
+/// Calls user code. No lock is held.
+fn call<T: Object>(shared: &Arc<Shared<T>>, lent: Lent<T>) -> Returned<T> {
+    let Lent { slot, mut handler, event, spent } = lent;
+    let initial = event.is_initial();
+    let panicked = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event))).is_err();
+    if panicked {
+        log::error!(
+            target: "informer::handler",
+            "{}: handler {slot} panicked on {event:?}; the event counts as handled", shared.name
+        );
+    }
+    discard_one(event);
+    if spent.is_some() {
+        discard_one(spent);
+    }
+    Returned { slot, handler, initial, panicked }
+}
+
+/// T4: takes handlers in, waits for something to do, does it. `false` ends the role.
+fn boundary<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) -> bool {
+    let mut dispatch = shared.dispatch.lock();
+    let waiting = dispatch.boundary(epoch);
+    let until = dispatch.next_resync();
+    drop(dispatch);
+    match waiting {
+        None => return false,
+        Some(true) => {
+            admit(shared);
+            return true;
+        }
+        Some(false) => {}
+    }
+    match shared.fifo.take(&*shared.clock, until) {
+        Taken::Batch { deltas, tail, timeline } => publish(shared, deltas, &tail, timeline),
+        Taken::Nothing => resync(shared, &HashSet::new()),
+        Taken::Closed(deltas) => {
+            discard_all(deltas);
+            return false;
+        }
+    }
+    true
+}
+
+/// Takes in the handlers that wait, with a replay of the store, which stands still meanwhile.
+fn admit<T: Object>(shared: &Arc<Shared<T>>) {
+    let replay: Vec<Event<T>> =
+        shared.store.list().into_iter().map(|object| Event::Added { object, initial: true }).collect();
+    let replay: Arc<[Event<T>]> = replay.into();
+    let mut waste = Waste::default();
+    let own = shared.dispatch.lock().admit(&replay, shared.clock.now(), &mut waste);
+    shared.dispatch.notify_all();
+    for slot in own {
+        if let Err(error) = shared.spawn_own(slot) {
+            // It is served by nobody then; saying so is all that is left.
+            log::error!(target: "informer::handler", "{}: handler {slot} is removed: {error}", shared.name);
+            shared.remove_handler(slot);
+        }
+    }
+    discard(waste);
+}
+
+/// Applies a batch: store first, then handlers (T5).
+fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str, timeline: u64) {
+    let Batch { changes, stale, events, first_list, spent } = apply(&shared.store, deltas);
+    let writer = shared.writer.lock().take();
+    let Some(mut writer) = writer else { return }; // it is only away while this very function runs
+    let bad = writer.publish(Published { changes: &changes, stale, version: tail, timeline });
+    *shared.writer.lock() = Some(writer);
+    shared.progress.lock().counters.batches += 1;
+    for (key, error) in bad {
+        shared.bad_value(&key, error);
+    }
+    if !events.is_empty() || first_list {
+        let events: Arc<[Event<T>]> = events.into();
+        let mut waste = Waste::default();
+        shared.dispatch.lock().publish(&events, first_list, &mut waste);
+        shared.dispatch.notify_all();
+        discard(waste);
+        discard_one(events);
+    }
+    resync(shared, &changes.iter().map(|change| change.key.clone()).collect());
+    discard_all(spent);
+    discard_all(changes);
+}
+
+/// Gives the handlers whose resync is due every stored object that has not changed just now (D5).
+fn resync<T: Object>(shared: &Arc<Shared<T>>, but: &HashSet<ObjectKey>) {
+    let now = shared.clock.now();
+    if !shared.dispatch.lock().resync_due(now) {
+        return;
+    }
+    let mut objects = shared.store.list();
+    objects.retain(|object| but.is_empty() || !but.contains(&object.meta().key()));
+    let events: Vec<Event<T>> = objects.into_iter().map(|object| Event::Resynced { object }).collect();
+    let events: Arc<[Event<T>]> = events.into();
+    let mut waste = Waste::default();
+    shared.dispatch.lock().resync(&events, now, &mut waste);
+    shared.dispatch.notify_all();
+    discard(waste);
+    discard_one(events);
+}

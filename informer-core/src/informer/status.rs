@@ -1,0 +1,114 @@
+//! [`Status`]: an informer seen from outside (D17, F-04).
+
+use std::time::{Duration, Instant};
+
+use super::dispatch::HandlerStatus;
+use crate::error::Error;
+use crate::key::ObjectKey;
+use crate::reflector::{Heard, Phase};
+
+/// A picture of an informer at one moment.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Status {
+    /// What is informed about.
+    pub name: String,
+    /// What the reflector is doing.
+    pub phase: Phase,
+    /// Whether the store holds the first complete list.
+    pub synced: bool,
+    /// How many objects the store holds.
+    pub objects: usize,
+    /// The store's version.
+    pub resource_version: String,
+    /// How long ago the server was last heard: a page, an opened watch, an event, a bookmark.
+    pub last_contact: Option<Duration>,
+    /// The last failure, until a watch works again.
+    pub last_error: Option<LastError>,
+    /// Whether the resource is not served: its definition is absent or gone. Objects are kept.
+    pub not_served: bool,
+    /// Entries between reader and pop thread.
+    pub queued: usize,
+    /// Entries folded away between reader and pop thread (D2).
+    pub folded: u64,
+    /// Objects whose newest state does not decode (D8).
+    pub stale: Vec<ObjectKey>,
+    /// Every handler.
+    pub handlers: Vec<HandlerStatus>,
+    /// How many handlers were moved to a thread of their own for being slow.
+    pub promotions: u64,
+    /// How often no thread could be had for that.
+    pub failed_promotions: u64,
+    /// What has happened so far.
+    pub counters: Counters,
+}
+
+/// The last failure of an informer.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct LastError {
+    /// What failed.
+    pub error: Error,
+    /// How many failures there have been in a row.
+    pub consecutive: u32,
+}
+
+/// What has happened since the start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Counters {
+    /// Lists begun, streaming ones included.
+    pub lists: u64,
+    /// Of these, those after the first complete one.
+    pub relists: u64,
+    /// Watches begun, streaming lists included.
+    pub watches: u64,
+    /// Watches that ended in under 1 s with nothing.
+    pub fruitless_watches: u64,
+    /// Events read.
+    pub events: u64,
+    /// Bookmarks read.
+    pub bookmarks: u64,
+    /// Failures reported.
+    pub errors: u64,
+    /// Objects that could not be decoded, transformed or indexed.
+    pub bad_objects: u64,
+    /// Lists that lowered the version: the server's history was replaced.
+    pub lowered: u64,
+    /// Batches applied to the store.
+    pub batches: u64,
+}
+
+/// What the reader thread keeps up to date.
+#[derive(Debug, Default)]
+pub(super) struct Progress {
+    pub(super) phase: Phase,
+    pub(super) last_contact: Option<Instant>,
+    pub(super) last_error: Option<LastError>,
+    pub(super) counters: Counters,
+}
+
+impl Progress {
+    pub(super) fn heard(&mut self, what: Heard, now: Instant) {
+        let counters = &mut self.counters;
+        match what {
+            Heard::List { again } => {
+                counters.lists += 1;
+                counters.relists += u64::from(again);
+                return;
+            }
+            Heard::Watch => {
+                counters.watches += 1;
+                return;
+            }
+            Heard::Ended { fruitless } => {
+                counters.fruitless_watches += u64::from(fruitless);
+                return;
+            }
+            Heard::Page | Heard::Opened => {}
+            Heard::Event => counters.events += 1,
+            Heard::Bookmark => counters.bookmarks += 1,
+        }
+        self.last_contact = Some(now);
+    }
+}

@@ -1,0 +1,107 @@
+//! The reflector: lists and watches a source and tells a [`Target`] what it learns (client-go's `Reflector`).
+//!
+//! [`machine`] decides, [`run`] carries out, [`sink`] takes in what the source reads. The reflector knows neither
+//! queue nor store nor handlers; [`Target`] is all it sees of them.
+
+mod machine;
+mod run;
+mod sink;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::error::Error;
+use crate::key::{KeyRef, ObjectKey};
+
+pub(crate) use machine::Settings;
+pub(crate) use run::Reflector;
+
+/// A complete list, read to its end.
+pub(crate) struct Listed<T> {
+    /// The objects, in list order, transformed.
+    pub(crate) items: Vec<Arc<T>>,
+    /// Objects that cannot be shown: key, UID, version.
+    pub(crate) unreadable: Vec<(ObjectKey, String, String)>,
+    /// Whether every key is known.
+    pub(crate) complete: bool,
+    /// The list's version.
+    pub(crate) version: String,
+    /// Whether it lowered the version.
+    pub(crate) lowered: bool,
+    /// Whether it is the first one.
+    pub(crate) initial: bool,
+}
+
+/// Where a reflector puts what it learns. `version` is always the version to resume from after the call.
+pub(crate) trait Target<T>: Send {
+    /// The stored object, if it is in exactly this state.
+    fn have(&self, key: KeyRef<'_>, uid: &str, resource_version: &str) -> Option<Arc<T>>;
+    /// Whether anything is stored.
+    fn may_have(&self) -> bool;
+    /// A complete list.
+    fn replace(&mut self, list: Listed<T>);
+    /// ADDED or MODIFIED.
+    fn upsert(&mut self, key: ObjectKey, object: Arc<T>, version: &str);
+    /// DELETED, with the final state.
+    fn delete(&mut self, key: ObjectKey, object: Arc<T>, version: &str);
+    /// DELETED, with a body that cannot be decoded.
+    fn delete_unseen(&mut self, key: ObjectKey, uid: String, version: &str);
+    /// ADDED or MODIFIED, with a body that cannot be decoded.
+    fn unreadable(&mut self, key: ObjectKey, uid: String, resource_version: String, version: &str);
+    /// A bookmark.
+    fn bookmark(&mut self, version: &str);
+    /// Something was heard from the server.
+    fn heard(&mut self, what: Heard);
+    /// What the reflector does now.
+    fn phase(&mut self, phase: Phase);
+    /// Something went wrong.
+    fn report(&mut self, report: &Report<'_>);
+}
+
+/// What was heard from the server, for counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Heard {
+    /// A list request goes out: the first page, `true` if something is cached already.
+    List { again: bool },
+    /// A watch request goes out.
+    Watch,
+    /// A page has been read.
+    Page,
+    /// A watch was accepted.
+    Opened,
+    /// An event.
+    Event,
+    /// A bookmark.
+    Bookmark,
+    /// A watch ended.
+    Ended { fruitless: bool },
+}
+
+/// What an informer's reflector is doing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Phase {
+    /// Not started yet.
+    #[default]
+    NotStarted,
+    /// Listing, or in the initial phase of a streaming list.
+    Listing,
+    /// Watching.
+    Watching,
+    /// Waiting before the next attempt.
+    Waiting,
+    /// Stopped.
+    Stopped,
+}
+
+/// One failure of an informer, as its error hook sees it: every list, watch, stream, decode failure.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Report<'a> {
+    /// What failed, with its kind and stage.
+    pub error: &'a Error,
+    /// How many failures there have been in a row, this one included; 0 for a bad object, which fails nothing.
+    pub consecutive: u32,
+    /// How long it is until the next request; `None` if it goes out at once, or the stream goes on.
+    pub next_attempt: Option<Duration>,
+}

@@ -1,0 +1,124 @@
+//! [`StoreWriter`]: the one way into a store; and how a late index catches up.
+
+use std::sync::Arc;
+
+use super::index::{Function, IndexInstance, IndexOf, prepare};
+use super::table::{Change, Stale};
+use super::{Shared, Store};
+use crate::error::{Error, ErrorKind, Result, Stage};
+use crate::key::ObjectKey;
+use crate::meta::Object;
+
+/// The pop thread's hold on a store. There is one.
+pub(crate) struct StoreWriter<T> {
+    shared: Arc<Shared<T>>,
+    /// The index functions of `generation`, so that they can be called without the table.
+    functions: Vec<Arc<dyn Function<T>>>,
+    generation: u64,
+}
+
+/// A batch, ready to appear.
+pub(crate) struct Published<'a, T> {
+    pub(crate) changes: &'a [Change<T>],
+    /// `Some` marks a key, `None` unmarks it.
+    pub(crate) stale: Vec<(ObjectKey, Option<Stale>)>,
+    pub(crate) version: &'a str,
+    pub(crate) timeline: u64,
+}
+
+impl<T: Object> StoreWriter<T> {
+    pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
+        StoreWriter { shared, functions: Vec::new(), generation: 0 }
+    }
+
+    /// Makes a batch appear: objects, indexes and version in one write section. Answers what index functions did
+    /// wrong.
+    pub(crate) fn publish(&mut self, batch: Published<'_, T>) -> Vec<(ObjectKey, Error)> {
+        self.learn_functions();
+        let (mut prepared, bad) = prepare(&self.functions, batch.changes);
+        let mut garbage = Vec::with_capacity(batch.changes.len());
+        let stale_keys: Vec<ObjectKey> = batch.stale.iter().map(|(key, _)| key.clone()).collect();
+
+        let mut table = self.shared.table.write();
+        table.apply(batch.changes, &mut prepared, &mut garbage);
+        if table.index_generation != self.generation {
+            table.note_missed(batch.changes, prepared.len());
+        }
+        for (key, stale) in batch.stale {
+            match stale {
+                Some(stale) => table.stale.insert(key, stale),
+                None => table.stale.remove(&key),
+            };
+        }
+        batch.version.clone_into(&mut table.version);
+        let lowered = table.timeline != batch.timeline;
+        table.timeline = batch.timeline;
+        drop(table);
+
+        // Replaced objects and index values end here, outside the lock: dropping them is user code.
+        drop(garbage);
+        drop(prepared);
+        self.shared.wake(batch.changes, &stale_keys, batch.version, lowered);
+        bad
+    }
+
+    fn learn_functions(&mut self) {
+        let table = self.shared.table.read();
+        if table.index_generation != self.generation || self.functions.len() != table.indexes.len() {
+            self.functions = table.indexes.iter().map(|index| index.function()).collect();
+            self.generation = table.index_generation;
+        }
+    }
+}
+
+impl<T: Object> Store<T> {
+    /// Ends every wait on this store, now and later.
+    pub(crate) fn stop_waits(&self) {
+        self.shared.stop_waits();
+    }
+
+    /// Adds an index; when this returns it has every object. The writer goes on meanwhile.
+    ///
+    /// From the moment the index stands in the table, the writer computes its values for each change; this thread
+    /// computes those of the snapshot taken at that moment, and puts them under what came by since.
+    pub(crate) fn add_index(&self, index: &dyn IndexOf<T>) -> Result<Vec<(ObjectKey, Error)>> {
+        let IndexInstance(instance) = index.instance();
+        let function = instance.function();
+        let mut table = self.shared.table.write();
+        if table.indexes.iter().any(|other| other.name() == index.name()) {
+            drop(table);
+            return Err(Error::new(
+                ErrorKind::DuplicateIndex,
+                format!("the store has an index named {:?} already", index.name()),
+            )
+            .at(Stage::Index));
+        }
+        let place = table.indexes.len();
+        table.indexes.push(instance);
+        table.index_generation += 1;
+        let mut snapshot: Vec<Change<T>> = Vec::with_capacity(table.len());
+        snapshot.extend(
+            table.iter().map(|(key, object)| Change { key: key.clone(), new: Some(Arc::clone(object)) }),
+        );
+        drop(table);
+
+        let functions = [function];
+        let (mut prepared, mut bad) = prepare(&functions, &snapshot);
+        loop {
+            let mut table = self.shared.table.write();
+            let missed = table.indexes[place].take_missed();
+            if missed.is_empty() {
+                table.indexes[place].install(&snapshot, prepared[0].as_mut());
+                drop(table);
+                return Ok(bad);
+            }
+            drop(table);
+            // What the writer had already prepared when the index came: newer than the snapshot, older than
+            // whatever the index has seen since.
+            snapshot.extend(missed);
+            let (again, more) = prepare(&functions, &snapshot);
+            prepared = again;
+            bad = more;
+        }
+    }
+}
