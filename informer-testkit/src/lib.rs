@@ -1,1 +1,18 @@
 //! Test tools.
+mod clock;
+mod deadline;
+mod gate;
+mod object;
+mod probe;
+mod source;
+mod threads;
+
+pub use clock::ManualClock;
+pub use deadline::{Deadline, within, within_limit};
+pub use gate::{Gate, Pass};
+pub use object::{TestObject, Versioned, config_map};
+pub use probe::Probe;
+pub use source::{
+    Backup, FakeSource, Legible, ListFault, SourceRequest, Streaming, WatchFault, World, status_error,
+};
+pub use threads::{ThreadMark, alone, open_sockets, thread_names};
