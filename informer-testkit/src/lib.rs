@@ -3,7 +3,9 @@ mod clock;
 mod deadline;
 mod gate;
 mod object;
+mod oracle;
 mod probe;
+mod record;
 mod source;
 mod threads;
 
@@ -11,7 +13,9 @@ pub use clock::ManualClock;
 pub use deadline::{Deadline, within, within_limit};
 pub use gate::{Gate, Pass};
 pub use object::{TestObject, Versioned, config_map};
+pub use oracle::{Listed, Oracle};
 pub use probe::Probe;
+pub use record::{Record, RecordKind, Recorder, StateId, replay, states};
 pub use source::{
     Backup, FakeSource, Legible, ListFault, SourceRequest, Streaming, WatchFault, World, status_error,
 };

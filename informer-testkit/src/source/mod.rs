@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use informer_core::sync::Monitor;
 use informer_core::{
-    Clock, Error, Flow, ListEnd, ListRequest, ListSink, ListWatch, Object, Result, Stage, Stop, WatchEnd,
+    Clock, Error, Flow, ListEnd, ListRequest, ListSink, ListWatch, Result, Stage, Stop, WatchEnd,
     WatchRequest, WatchSink,
 };
 
