@@ -11,7 +11,7 @@ use crate::backoff::Random;
 use crate::error::Result;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
-use crate::reflector::{Report, Settings};
+use crate::reflector::{ErrorHook, Report, Settings, Transform};
 use crate::store::IndexOf;
 use crate::time::{Clock, SystemClock};
 
@@ -22,8 +22,8 @@ pub struct InformerBuilder<T> {
     pub(super) settings: Settings,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) random: Random,
-    pub(super) transform: Option<Arc<dyn Fn(&mut T) + Send + Sync>>,
-    pub(super) on_error: Option<Arc<dyn Fn(&Report<'_>) + Send + Sync>>,
+    pub(super) transform: Option<Arc<Transform<T>>>,
+    pub(super) on_error: Option<Arc<ErrorHook>>,
     pub(super) indexes: Vec<Box<dyn IndexOf<T>>>,
     pub(super) resync: Option<Duration>,
     pub(super) queue_limit: usize,
@@ -153,7 +153,7 @@ impl<T> fmt::Debug for InformerBuilder<T> {
 }
 
 /// What a handler may choose for itself.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct HandlerOptions {
     /// On which thread it is called.

@@ -10,10 +10,9 @@
 //! Registration is between batches: no gap, nothing twice.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::todo::{Place, Spent, Todo};
+use super::todo::{Events, Place, Spent, Todo};
 use crate::event::Event;
 use crate::handler::EventHandler;
 use crate::meta::Object;
@@ -53,7 +52,7 @@ pub(crate) struct Lent<T> {
     pub(crate) handler: BoxHandler<T>,
     pub(crate) event: Event<T>,
     /// A batch that everybody has been told of, perhaps: dropped with the event.
-    pub(crate) spent: Option<Arc<[Event<T>]>>,
+    pub(crate) spent: Option<Events<T>>,
 }
 
 /// What a thread does next.
@@ -377,12 +376,7 @@ impl<T: Object> Dispatcher<T> {
 
     /// T4: takes in every handler that waits, each with a replay of what the store holds: the store stands still
     /// while the pop role is at a boundary. Answers those that want a thread of their own.
-    pub(crate) fn admit(
-        &mut self,
-        replay: &Arc<[Event<T>]>,
-        now: Instant,
-        waste: &mut Waste<T>,
-    ) -> Vec<SlotId> {
+    pub(crate) fn admit(&mut self, replay: &Events<T>, now: Instant, waste: &mut Waste<T>) -> Vec<SlotId> {
         let mut own = Vec::new();
         while let Some(registration) = self.commands.pop_front() {
             let at = self.insert(registration, Some(now));
@@ -422,7 +416,7 @@ impl<T: Object> Dispatcher<T> {
     }
 
     /// T5: the store shows a batch; handlers are to be told of it. Also used for the end of an empty first list.
-    pub(crate) fn publish(&mut self, events: &Arc<[Event<T>]>, primed: bool, waste: &mut Waste<T>) {
+    pub(crate) fn publish(&mut self, events: &Events<T>, primed: bool, waste: &mut Waste<T>) {
         self.batch += 1;
         self.primed |= primed;
         if self.stop {
@@ -455,7 +449,7 @@ impl<T: Object> Dispatcher<T> {
     }
 
     /// T4: gives the handlers whose resync is due `events`, and sets their next times.
-    pub(crate) fn resync(&mut self, events: &Arc<[Event<T>]>, now: Instant, waste: &mut Waste<T>) {
+    pub(crate) fn resync(&mut self, events: &Events<T>, now: Instant, waste: &mut Waste<T>) {
         self.batch += 1;
         for slot in &mut self.slots {
             let (Some(period), Some(mut next)) = (slot.resync, slot.next_resync) else { continue };

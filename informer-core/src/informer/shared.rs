@@ -16,14 +16,11 @@ use crate::key::ObjectKey;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
 use crate::queue::DeltaFifo;
-use crate::reflector::{Reflector, Report, Settings};
+use crate::reflector::{ErrorHook, Reflector, Report, Settings, Transform};
 use crate::stop::Stop;
 use crate::store::{Store, StoreWriter};
 use crate::sync::{JoinHandle, Monitor, Mutex, spawn};
 use crate::time::{Alarm, Clock, deadline};
-
-type Transform<T> = Arc<dyn Fn(&mut T) + Send + Sync>;
-type ErrorHook = Arc<dyn Fn(&Report<'_>) + Send + Sync>;
 
 /// What an informer is made of.
 pub(super) struct Parts<T> {
@@ -31,8 +28,8 @@ pub(super) struct Parts<T> {
     pub(super) settings: Settings,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) random: Random,
-    pub(super) transform: Option<Transform<T>>,
-    pub(super) on_error: Option<ErrorHook>,
+    pub(super) transform: Option<Arc<Transform<T>>>,
+    pub(super) on_error: Option<Arc<ErrorHook>>,
     pub(super) resync: Option<Duration>,
     pub(super) queue_limit: usize,
 }
@@ -50,7 +47,7 @@ pub(super) struct Shared<T> {
     pub(super) writer: Mutex<Option<StoreWriter<T>>>,
     pub(super) threads: Threads,
     pub(super) progress: Mutex<Progress>,
-    pub(super) on_error: Option<ErrorHook>,
+    pub(super) on_error: Option<Arc<ErrorHook>>,
     /// The watchdog's alarm, while it is set.
     alarm: Mutex<Option<Alarm>>,
     resync: Option<Duration>,

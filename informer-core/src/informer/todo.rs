@@ -15,6 +15,9 @@ use crate::queue::{Fold, FoldQueue, Folded};
 /// called in this order.
 pub(crate) type Place = (u64, usize);
 
+/// The events of one batch, shared by all handlers.
+pub(crate) type Events<T> = Arc<[Event<T>]>;
+
 /// See the module.
 pub(crate) struct Todo<T> {
     segments: VecDeque<Segment<T>>,
@@ -28,7 +31,7 @@ pub(crate) struct Todo<T> {
 /// What a push leaves over, to be dropped outside the lock.
 pub(crate) struct Spent<T> {
     pub(crate) objects: Vec<Arc<T>>,
-    pub(crate) batches: Vec<Arc<[Event<T>]>>,
+    pub(crate) batches: Vec<Events<T>>,
 }
 
 impl<T> Default for Spent<T> {
@@ -39,7 +42,7 @@ impl<T> Default for Spent<T> {
 
 struct Segment<T> {
     batch: u64,
-    events: Arc<[Event<T>]>,
+    events: Events<T>,
     next: usize,
 }
 
@@ -75,7 +78,7 @@ impl<T: Object> Todo<T> {
     }
 
     /// Appends the events of `batch`. Answers how many initial adds a fold has swallowed.
-    pub(crate) fn push(&mut self, batch: u64, events: &Arc<[Event<T>]>, waste: &mut Spent<T>) -> usize {
+    pub(crate) fn push(&mut self, batch: u64, events: &Events<T>, waste: &mut Spent<T>) -> usize {
         if events.is_empty() {
             return 0;
         }
@@ -100,7 +103,7 @@ impl<T: Object> Todo<T> {
     }
 
     /// Takes the next event; with the last one of a batch the batch itself, to be dropped outside the lock.
-    pub(crate) fn pop(&mut self) -> Option<(Event<T>, Option<Arc<[Event<T>]>>)> {
+    pub(crate) fn pop(&mut self) -> Option<(Event<T>, Option<Events<T>>)> {
         if let Some(queue) = &mut self.folded {
             let entry = queue.pop();
             if queue.is_empty() {

@@ -124,12 +124,11 @@ impl<E: Fold> FoldQueue<E> {
         self.weight = 0;
         self.places = None;
         // A queue that has once been long gives its memory back (F-17, and client-go's ring that never shrinks).
-        let taken = if self.slots.capacity() > 1024 {
+        if self.slots.capacity() > 1024 {
             std::mem::take(&mut self.slots).into_iter().flatten().collect()
         } else {
             self.slots.drain(..).flatten().collect()
-        };
-        taken
+        }
     }
 
     /// Far below the limit again: places are no longer kept.

@@ -15,6 +15,7 @@ use crate::key::{KeyRef, ObjectKey};
 
 pub(crate) use machine::Settings;
 pub(crate) use run::Reflector;
+pub(crate) use sink::Transform;
 
 /// A complete list, read to its end.
 pub(crate) struct Listed<T> {
@@ -76,6 +77,9 @@ pub(crate) enum Heard {
     /// A watch ended.
     Ended { fruitless: bool },
 }
+
+/// The error hook: called on the reader thread for everything that goes wrong.
+pub(crate) type ErrorHook = dyn Fn(&Report<'_>) + Send + Sync;
 
 /// What an informer's reflector is doing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
