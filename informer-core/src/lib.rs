@@ -6,6 +6,7 @@ pub mod time;
 mod error;
 mod event;
 mod handler;
+mod json;
 mod key;
 mod lazy;
 mod list_watch;
@@ -17,9 +18,10 @@ pub mod version;
 pub use error::{Error, ErrorKind, Result, Stage, kind_of_code};
 pub use event::Event;
 pub use handler::{EventHandler, Filter};
+pub use json::decode_error;
 pub use key::{KeyRef, ObjectKey};
 pub use kube_core;
-pub use lazy::Lazy;
+pub use lazy::{Lazy, OwnerView};
 pub use list_watch::{
     BadObject, ChangeKind, Flow, ListEnd, ListRequest, ListSink, ListWatch, WatchEnd, WatchRequest, WatchSink,
 };

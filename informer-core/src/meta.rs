@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::key::{KeyRef, ObjectKey};
+use crate::lazy::PackedPairs;
 
 /// Anything a cache can hold: every `kube_core::Resource`, and [`Lazy`](crate::Lazy).
 pub trait Object: Send + Sync + 'static {
@@ -69,6 +70,7 @@ pub struct Labels<'a>(Inner<'a>);
 enum Inner<'a> {
     Map(&'a BTreeMap<String, String>),
     Pairs(&'a [(Box<str>, Box<str>)]),
+    Packed(PackedPairs<'a>),
 }
 
 impl<'a> Labels<'a> {
@@ -88,6 +90,11 @@ impl<'a> Labels<'a> {
         Labels(Inner::Pairs(pairs))
     }
 
+    /// Labels of a [`Lazy`](crate::Lazy) object.
+    pub(crate) fn from_packed(pairs: PackedPairs<'a>) -> Self {
+        Labels(Inner::Packed(pairs))
+    }
+
     /// The value of label `key`.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&'a str> {
@@ -97,17 +104,20 @@ impl<'a> Labels<'a> {
                 let at = pairs.binary_search_by(|pair| (*pair.0).cmp(key)).ok()?;
                 Some(&pairs[at].1)
             }
+            Inner::Packed(pairs) => pairs.get(key),
         }
     }
 
     /// All labels, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
-        let (map, pairs) = match self.0 {
-            Inner::Map(map) => (Some(map), &[][..]),
-            Inner::Pairs(pairs) => (None, pairs),
+        let (map, pairs, packed) = match self.0 {
+            Inner::Map(map) => (Some(map), &[][..], None),
+            Inner::Pairs(pairs) => (None, pairs, None),
+            Inner::Packed(packed) => (None, &[][..], Some(packed)),
         };
         let map = map.into_iter().flatten().map(|(key, value)| (key.as_str(), value.as_str()));
-        map.chain(pairs.iter().map(|(key, value)| (&**key, &**value)))
+        let pairs = pairs.iter().map(|(key, value)| (&**key, &**value));
+        map.chain(pairs).chain(packed.into_iter().flat_map(PackedPairs::iter))
     }
 
     /// How many labels there are.
@@ -116,6 +126,7 @@ impl<'a> Labels<'a> {
         match self.0 {
             Inner::Map(map) => map.len(),
             Inner::Pairs(pairs) => pairs.len(),
+            Inner::Packed(pairs) => pairs.len(),
         }
     }
 
