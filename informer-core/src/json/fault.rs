@@ -1,4 +1,4 @@
-//! What a serde_json error may say: where and what kind, never the content of an object.
+//! What a `serde_json` error may say: where and what kind, never the content of an object.
 //!
 //! Objects hold secrets, and serde quotes the value that it did not expect; errors end up in logs.
 

@@ -158,7 +158,7 @@ pub(crate) fn pod() -> impl Strategy<Value = Value> {
     (metadata(), prop::collection::vec(container(), 0..6), any::<bool>()).prop_map(|(metadata, containers, typed)| {
         let mut pod = json!({
             "metadata": metadata,
-            "spec": {"containers": containers, "unknownField": {"metadata": {"managedFields": [[], [1, 2]]}}, "tolerations": [{}, {}, {}]},
+            "spec": {"containers": containers, "unknownField": {"metadata": {"managedFields": [[], [1, 2]]}, "list": [{"metadata": {"managedFields": [1]}}]}, "tolerations": [{}, {}, {}]},
             "status": {"phase": "Running", "podIPs": [{"ip": "10.0.0.1"}]},
         });
         if typed {

@@ -1,6 +1,6 @@
 //! [`Scanner`]: one pass over a JSON text that checks it and notes which parts of it are kept.
 //!
-//! It accepts exactly the texts that serde_json accepts as `IgnoredAny`. What is kept are the bytes between the
+//! It accepts exactly the texts that `serde_json` accepts as `IgnoredAny`. What is kept are the bytes between the
 //! places it was told to leave out and the whitespace outside strings: together they are the compact text.
 
 use std::ops::Range;
@@ -38,6 +38,7 @@ pub(crate) struct Checkpoint {
     at: usize,
 }
 
+/// Where a pass over a text is, and what it keeps.
 pub(crate) struct Scanner<'a> {
     text: &'a [u8],
     at: usize,
@@ -170,12 +171,8 @@ impl<'a> Scanner<'a> {
             self.at += usize::from(matches!(self.byte(), b'+' | b'-'));
             self.some_digits()?;
         }
-        // A digit after a leading zero is the one thing that could still follow and be part of the number.
-        if self.byte().is_ascii_digit() {
-            Err(self.fault("a number with a leading zero"))
-        } else {
-            Ok(start..self.at)
-        }
+        // A digit after a leading zero is refused by whatever comes after a value.
+        Ok(start..self.at)
     }
 
     /// Any one value. Nesting costs a byte a level, no stack.
@@ -183,7 +180,7 @@ impl<'a> Scanner<'a> {
         let outside = self.due.len();
         loop {
             match self.peek() {
-                b'"' => drop(self.string()?),
+                b'"' => _ = self.string()?,
                 b'{' => {
                     self.at += 1;
                     if !self.eat(b'}') {
@@ -199,7 +196,7 @@ impl<'a> Scanner<'a> {
                         continue;
                     }
                 }
-                b'-' | b'0'..=b'9' => drop(self.number()?),
+                b'-' | b'0'..=b'9' => _ = self.number()?,
                 b't' => self.word("true")?,
                 b'f' => self.word("false")?,
                 b'n' => self.word("null")?,

@@ -1,7 +1,7 @@
 //! [`Lazy`]: an object kept as compact JSON, with its metadata at hand, decoded when it is asked for.
 //!
 //! Two allocations hold all of it: the text, and the places of the metadata's strings in that text. The text is JSON
-//! that serde_json accepts, so only a body that does not fit the type can fail to decode.
+//! that `serde_json` accepts, so only a body that does not fit the type can fail to decode.
 
 mod packed;
 mod raw;
@@ -94,7 +94,8 @@ impl<K> Lazy<K> {
             2 * found.labels.len() + found.finalizers.len() + read::OWNER * found.owners.len(),
         );
         spans.extend(found.labels.into_iter().flatten());
-        let finalizers = spans.len() as u32; // each span stands for two bytes of a text below 2 GiB, or more
+        // An empty owner reference, five spans, takes three bytes of a text below 2 GiB: the counts fit.
+        let finalizers = spans.len() as u32;
         spans.extend(found.finalizers);
         let owners = spans.len() as u32;
         spans.extend(found.owners.into_iter().flatten());
@@ -108,7 +109,7 @@ impl<K> Lazy<K> {
             name: found.name,
             uid: found.uid,
             resource_version: found.resource_version,
-            deletion_timestamp: found.deletion_timestamp.unwrap_or_default(),
+            deletion_timestamp: found.deletion_timestamp,
             annotations: found.annotations.unwrap_or_default(),
             generation: found.generation,
             kind: PhantomData,
@@ -259,7 +260,7 @@ impl<K: 'static> Object for Lazy<K> {
     }
 }
 
-/// Reads from serde_json's deserializers only: the JSON itself is what is kept.
+/// Reads from `serde_json`'s deserializers only: the JSON itself is what is kept.
 impl<K: kube_core::Resource + Send + Sync + 'static> Representation for Lazy<K> {
     type Resource = K;
 

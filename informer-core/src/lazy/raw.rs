@@ -1,4 +1,4 @@
-//! Takes the text of one value out of a serde_json deserializer, and says plainly that no other will do.
+//! Takes the text of one value out of a `serde_json` deserializer, and says plainly that no other will do.
 
 use std::fmt;
 
@@ -8,12 +8,12 @@ use serde_json::value::RawValue;
 /// The text of the next value.
 ///
 /// # Errors
-/// The deserializer's; from one that is not serde_json's, an error that says so.
+/// The deserializer's; from one that is not `serde_json`'s, an error that says so.
 pub(super) fn json<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Box<RawValue>, D::Error> {
     Box::<RawValue>::deserialize(JsonOnly(deserializer))
 }
 
-/// Passes on how serde_json asks for a raw value, and turns every other answer into one error.
+/// Passes on how `serde_json` asks for a raw value, and turns every other answer into one error.
 struct JsonOnly<D>(D);
 
 struct JsonVisitor<V>(V);

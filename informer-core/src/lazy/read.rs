@@ -25,7 +25,7 @@ pub(super) struct Found {
     pub(super) name: Span,
     pub(super) uid: Span,
     pub(super) resource_version: Span,
-    pub(super) deletion_timestamp: Option<Span>,
+    pub(super) deletion_timestamp: Span,
     pub(super) generation: Option<i64>,
     /// The JSON object.
     pub(super) annotations: Option<Span>,
@@ -123,17 +123,14 @@ impl<'a> Reader<'a> {
 
     fn metadata_member(&mut self, key: &Token, found: &mut Found) -> Scanned<()> {
         match &*self.plain(key) {
-            "namespace" => {
-                found.namespace = self.text_or_null("namespace is not a string")?.unwrap_or_default()
-            }
-            "name" => found.name = self.text_or_null("name is not a string")?.unwrap_or_default(),
-            "uid" => found.uid = self.text_or_null("uid is not a string")?.unwrap_or_default(),
+            "namespace" => self.assign(&mut found.namespace, "namespace is not a string")?,
+            "name" => self.assign(&mut found.name, "name is not a string")?,
+            "uid" => self.assign(&mut found.uid, "uid is not a string")?,
             "resourceVersion" => {
-                found.resource_version =
-                    self.text_or_null("resourceVersion is not a string")?.unwrap_or_default();
+                self.assign(&mut found.resource_version, "resourceVersion is not a string")?;
             }
             "deletionTimestamp" => {
-                found.deletion_timestamp = self.text_or_null("deletionTimestamp is not a string")?;
+                self.assign(&mut found.deletion_timestamp, "deletionTimestamp is not a string")?;
             }
             "generation" => {
                 found.generation = None;
@@ -200,10 +197,10 @@ impl<'a> Reader<'a> {
         self.members("an owner reference is not an object", |this, key| {
             const WHAT: &str = "a field of an owner reference is not a string";
             match &*this.plain(&key) {
-                "apiVersion" => spans[0] = this.text_or_null(WHAT)?.unwrap_or_default(),
-                "kind" => spans[1] = this.text_or_null(WHAT)?.unwrap_or_default(),
-                "name" => spans[2] = this.text_or_null(WHAT)?.unwrap_or_default(),
-                "uid" => spans[3] = this.text_or_null(WHAT)?.unwrap_or_default(),
+                "apiVersion" => this.assign(&mut spans[0], WHAT)?,
+                "kind" => this.assign(&mut spans[1], WHAT)?,
+                "name" => this.assign(&mut spans[2], WHAT)?,
+                "uid" => this.assign(&mut spans[3], WHAT)?,
                 "controller" => this.flag(&mut flags, CONTROLLER)?,
                 "blockOwnerDeletion" => this.flag(&mut flags, BLOCKS)?,
                 _ => this.scan.value()?,
@@ -271,12 +268,14 @@ impl<'a> Reader<'a> {
         Ok(true)
     }
 
-    fn text_or_null(&mut self, what: &'static str) -> Scanned<Option<Span>> {
-        if self.null()? {
-            return Ok(None);
+    /// A string or null, which counts as empty.
+    fn assign(&mut self, to: &mut Span, what: &'static str) -> Scanned<()> {
+        *to = Span::default();
+        if !self.null()? {
+            let text = self.string(what)?;
+            *to = self.span(&text)?;
         }
-        let text = self.string(what)?;
-        Ok(Some(self.span(&text)?))
+        Ok(())
     }
 
     fn string(&mut self, what: &'static str) -> Scanned<Token> {

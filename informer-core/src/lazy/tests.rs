@@ -1,4 +1,4 @@
-//! Lazy objects, against typed decoding and against serde_json's own value.
+//! Lazy objects, against typed decoding and against `serde_json`'s own value.
 
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube_core::DynamicObject;
@@ -171,10 +171,10 @@ fn d9_managed_fields_are_dropped_with_one_comma_wherever_they_stand() {
 #[test]
 fn of_repeated_keys_the_last_one_counts() {
     let lazy = lazy(
-        r#"{"metadata":{"name":"a","labels":{"x":"1"}},"metadata":{"name":"b","name":"c","uid":"u","uid":null,
+        r#"{"metadata":{"name":"a","generation":1,"labels":{"x":"1"}},"metadata":{"name":"b","name":"c","uid":"u","uid":null,
             "labels":{"z":"1","y":"2","z":"3"},"finalizers":["f"],"finalizers":["g"]}}"#,
     );
-    assert_eq!((lazy.name(), lazy.uid()), ("c", ""));
+    assert_eq!((lazy.name(), lazy.uid(), lazy.generation()), ("c", "", None));
     assert_eq!(lazy.labels().iter().collect::<Vec<_>>(), [("y", "2"), ("z", "3")]);
     assert_eq!(lazy.finalizers().collect::<Vec<_>>(), ["g"]);
     let typed = lazy.decode().unwrap().metadata;

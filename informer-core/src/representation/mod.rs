@@ -79,7 +79,7 @@ where
     }
 }
 
-/// Shrinks the arrays of a `DynamicObject`: serde_json's own value does not take hints.
+/// Shrinks the arrays of a `DynamicObject`: `serde_json`'s own value does not take hints.
 fn tighten<K: Any>(mut object: K) -> K {
     if let Some(dynamic) = (&mut object as &mut dyn Any).downcast_mut::<DynamicObject>() {
         shrink(&mut dynamic.data);

@@ -94,6 +94,15 @@ fn vectors_have_exactly_the_room_they_need() {
 }
 
 #[test]
+fn vectors_behind_skipped_fields_have_exactly_the_room_they_need() {
+    let text =
+        r#"{"metadata": {"managedFields": [[1], {"a": []}], "name": "p", "ownerReferences": [{}, {}, {}]}}"#;
+    let pod = Pod::decode_str(text, DecodeOptions::default()).unwrap();
+    let owners = pod.metadata.owner_references.unwrap();
+    assert_eq!((owners.len(), owners.capacity()), (3, 3));
+}
+
+#[test]
 fn vectors_of_a_dynamic_object_have_exactly_the_room_they_need() {
     let text = r#"{"metadata": {"name": "p"}, "spec": {"list": [[1], 2, 3]}}"#;
     for object in [
