@@ -161,7 +161,7 @@ impl<E: Fold> FoldQueue<E> {
             self.append(entry);
             return 0;
         };
-        let place = places.get_mut(&key).and_then(|places| places.pop());
+        let place = places.get_mut(&key).and_then(Vec::pop);
         let older = place
             .and_then(|place| place.checked_sub(self.first))
             .and_then(|at| Some((at, self.slots.get_mut(usize::try_from(at).ok()?)?.take()?)));

@@ -410,7 +410,7 @@ impl Machine {
 
     /// A watch has ended.
     pub(crate) fn watched(&mut self, watch: &Watched<'_>) -> Aftermath {
-        if watch.lasted >= HEALTHY && watch.events > 0 || watch.lasted >= HEALTHY && !self.streaming {
+        if watch.lasted >= HEALTHY && (watch.events > 0 || !self.streaming) {
             self.backoff.reset();
         }
         if self.streaming {

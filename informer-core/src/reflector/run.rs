@@ -140,7 +140,7 @@ impl<T: Object> Reflector<T> {
                 fail(target, &Error::new(ErrorKind::Silent, text).at(stage), failures, delay);
             }
             (Ok(_), Some(text)) => {
-                fail(target, &Error::new(ErrorKind::Network, text).at(stage), failures, delay)
+                fail(target, &Error::new(ErrorKind::Network, text).at(stage), failures, delay);
             }
             (Ok(_), None) => {}
         }

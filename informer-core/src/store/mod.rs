@@ -163,7 +163,7 @@ impl<T: Object> Store<T> {
         resource_version: &str,
         timeout: Duration,
     ) -> Result<()> {
-        self.wait(Goal::object(key.into().to_key(), uid, resource_version), timeout)
+        self.wait(&Goal::object(key.into().to_key(), uid, resource_version), timeout)
     }
 
     /// Waits until the store has reached `resource_version`, whatever of it is selected: the coarse form of
@@ -175,7 +175,7 @@ impl<T: Object> Store<T> {
     /// # Errors
     /// As [`wait_for`](Store::wait_for).
     pub fn wait_until(&self, resource_version: &str, timeout: Duration) -> Result<()> {
-        self.wait(Goal::version(resource_version), timeout)
+        self.wait(&Goal::version(resource_version), timeout)
     }
 
     /// Waits until the object `uid` is not in the store: for a deletion whose answer carries no version.
@@ -186,10 +186,10 @@ impl<T: Object> Store<T> {
     /// # Errors
     /// As [`wait_for`](Store::wait_for).
     pub fn wait_gone<'k>(&self, key: impl Into<KeyRef<'k>>, uid: &str, timeout: Duration) -> Result<()> {
-        self.wait(Goal::gone(key.into().to_key(), uid), timeout)
+        self.wait(&Goal::gone(key.into().to_key(), uid), timeout)
     }
 
-    fn wait(&self, goal: Goal, timeout: Duration) -> Result<()> {
+    fn wait(&self, goal: &Goal, timeout: Duration) -> Result<()> {
         if crate::informer::runs_on_thread_of(self.shared.owner) {
             return Err(Error::would_block("wait for a version"));
         }

@@ -114,7 +114,7 @@ impl Waits {
 
 impl<T: Object> Shared<T> {
     /// Waits for `goal`. See [`Store::wait_for`](super::Store::wait_for).
-    pub(super) fn wait(&self, goal: Goal, timeout: Duration) -> Result<()> {
+    pub(super) fn wait(&self, goal: &Goal, timeout: Duration) -> Result<()> {
         let until = deadline(&*self.clock, timeout);
         let timeline = self.table.read().timeline;
         let mut waits = self.waits.lock();

@@ -49,7 +49,7 @@ fn promise_1_store_before_handler() {
             }
         })
         .unwrap();
-    informer.add_event_handler(seen.clone()).unwrap();
+    informer.add_event_handler(seen.clone()).unwrap().wait_synced(LONG).unwrap();
     source.update(object("default/a").value(1));
     source.create(object("default/d"));
     seen.wait_for(5);
@@ -229,7 +229,9 @@ fn an_index_can_come_late_and_follows() {
 fn c_9_a_filter_turns_updates_into_adds_and_deletes() {
     let (source, informer) = running();
     let seen = Recorder::new();
-    informer.add_event_handler(seen.clone().filter(|object: &TestObject| object.value > 0)).unwrap();
+    let registration =
+        informer.add_event_handler(seen.clone().filter(|object: &TestObject| object.value > 0)).unwrap();
+    registration.wait_synced(LONG).unwrap();
     source.update(object("default/a").value(1));
     source.update(object("default/a").value(2));
     source.update(object("default/a").value(0));

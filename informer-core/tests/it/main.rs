@@ -1,2 +1,4 @@
-//! Integration tests.
+//! The integration tests of the crate, one binary.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
 mod guarantees;
