@@ -62,7 +62,7 @@ fn promise_1_store_before_handler() {
 fn promise_2_events_replay_to_the_store() {
     let (source, informer) = running();
     let seen = Recorder::new();
-    informer.add_event_handler(seen.clone()).unwrap();
+    informer.add_event_handler(seen.clone()).unwrap().wait_synced(LONG).unwrap();
     source.update(object("default/a").value(1));
     source.delete("default/b");
     source.create(object("default/b"));
