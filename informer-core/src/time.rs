@@ -26,6 +26,20 @@ pub trait Clock: fmt::Debug + Send + Sync {
     }
 }
 
+impl Clock for Arc<dyn Clock> {
+    fn now(&self) -> Instant {
+        (**self).now()
+    }
+
+    fn alarm(&self, at: Instant, ring: Box<dyn FnOnce() + Send>) -> Option<Alarm> {
+        (**self).alarm(at, ring)
+    }
+
+    fn is_real(&self) -> bool {
+        (**self).is_real()
+    }
+}
+
 /// A pending ring of a [`Clock`]; dropping it cancels the ring.
 #[must_use = "dropping an alarm cancels it"]
 pub struct Alarm {

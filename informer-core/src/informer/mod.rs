@@ -25,7 +25,7 @@ pub(crate) use identity::runs_on_thread_of;
 pub use registration::Registration;
 pub use status::{Counters, LastError, Status};
 
-use crate::error::{Error, Result, Stage};
+use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::event::Event;
 use crate::handler::{EventHandler, FromFn};
 use crate::list_watch::ListWatch;
@@ -147,6 +147,24 @@ impl<T: Object> SharedInformer<T> {
         }
         self.shared().threads.join_all();
         Ok(())
+    }
+
+    /// As [`join`](SharedInformer::join), for at most `timeout` of real time.
+    ///
+    /// # Blocking
+    /// Until every thread has ended, or `timeout` has passed.
+    ///
+    /// # Errors
+    /// [`is_timed_out`](Error::is_timed_out); [`is_would_block`](Error::is_would_block) on a thread of this informer.
+    pub fn join_timeout(&self, timeout: Duration) -> Result<()> {
+        if runs_on_thread_of(self.shared().id) {
+            return Err(Error::would_block("join the informer"));
+        }
+        if self.shared().threads.join_within(timeout) {
+            return Ok(());
+        }
+        let text = format!("{}: a thread has not ended within {timeout:?}; a handler still runs", self.name());
+        Err(Error::new(ErrorKind::TimedOut, text).at(Stage::Wait))
     }
 
     /// The objects.
@@ -315,6 +333,13 @@ pub trait AnyInformer: Send + Sync {
     /// # Errors
     /// As there.
     fn join(&self) -> Result<()>;
+    /// As [`SharedInformer::join_timeout`].
+    ///
+    /// # Errors
+    /// As there.
+    fn join_timeout(&self, timeout: Duration) -> Result<()>;
+    /// Another handle on the same informer.
+    fn share(&self) -> Box<dyn AnyInformer>;
     /// As [`SharedInformer::is_stopped`].
     fn is_stopped(&self) -> bool;
     /// As [`SharedInformer::wait_synced`].
@@ -341,6 +366,14 @@ impl<T: Object> AnyInformer for SharedInformer<T> {
 
     fn join(&self) -> Result<()> {
         SharedInformer::join(self)
+    }
+
+    fn join_timeout(&self, timeout: Duration) -> Result<()> {
+        SharedInformer::join_timeout(self, timeout)
+    }
+
+    fn share(&self) -> Box<dyn AnyInformer> {
+        Box::new(self.clone())
     }
 
     fn is_stopped(&self) -> bool {

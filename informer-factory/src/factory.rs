@@ -1,0 +1,447 @@
+//! [`SharedInformerFactory`]: one informer for each kind, shared by all who ask.
+
+use std::any::TypeId;
+use std::fmt;
+use std::panic::Location;
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_core::kube_core::{ApiResource, ClusterResourceScope, DynamicObject, PartialObjectMeta, Resource};
+use informer_core::sync::Mutex;
+use informer_core::{
+    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer, Stage,
+    SystemClock,
+};
+use informer_http::{Client, HttpListWatch};
+
+use crate::options::InformerOptions;
+use crate::registry::{Key, Registry};
+
+/// How long a drop waits for the threads.
+const DROP_PATIENCE: Duration = Duration::from_secs(5);
+
+/// Gives out shared informers, and starts and stops them together (client-go's `SharedInformerFactory`).
+///
+/// Clones are the same factory. Dropping the last one shuts it down: it waits for the threads for at most 5 s, and not
+/// at all on a thread of one of its informers.
+#[derive(Clone)]
+pub struct SharedInformerFactory {
+    inner: Arc<Inner>,
+}
+
+struct Inner {
+    client: Client,
+    namespace: String,
+    resync: Option<Duration>,
+    clock: Arc<dyn Clock>,
+    /// Held for look-ups only: informers are built, started and joined outside it.
+    registry: Mutex<Registry>,
+}
+
+/// Chooses what holds for every informer of a factory; made by [`SharedInformerFactory::builder`].
+#[derive(Debug)]
+#[must_use]
+pub struct FactoryBuilder {
+    client: Client,
+    namespace: String,
+    resync: Option<Duration>,
+    clock: Arc<dyn Clock>,
+}
+
+impl FactoryBuilder {
+    /// Only this namespace, for kinds that have namespaces; by default all of them (FA-7).
+    pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
+        self.namespace = namespace.into();
+        self
+    }
+
+    /// The resync period of handlers that choose none; by default there is no resync.
+    pub fn resync(mut self, period: Duration) -> Self {
+        self.resync = Some(period).filter(|period| !period.is_zero());
+        self
+    }
+
+    /// Where time comes from; for tests.
+    pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
+        self.clock = Arc::new(clock);
+        self
+    }
+
+    /// The factory.
+    #[must_use]
+    pub fn build(self) -> SharedInformerFactory {
+        SharedInformerFactory {
+            inner: Arc::new(Inner {
+                client: self.client,
+                namespace: self.namespace,
+                resync: self.resync,
+                clock: self.clock,
+                registry: Mutex::new(Registry::default()),
+            }),
+        }
+    }
+}
+
+impl SharedInformerFactory {
+    /// Begins a factory whose informers use `client`.
+    pub fn builder(client: Client) -> FactoryBuilder {
+        FactoryBuilder { client, namespace: String::new(), resync: None, clock: Arc::new(SystemClock) }
+    }
+
+    /// Chooses options for every informer of objects `T`, before the first one is asked for.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OptionsConflict`] when there is an informer of `T` already; it names who asked for it.
+    #[track_caller]
+    pub fn configure<T: Representation>(
+        &self,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+    ) -> Result<()> {
+        let mut options = InformerOptions::default();
+        choose(&mut options);
+        let caller = Location::caller();
+        let mut registry = self.inner.registry.lock();
+        let taken = registry.first_caller::<T>();
+        if taken.is_none() {
+            registry.set_defaults(options, caller);
+        }
+        drop(registry);
+        match taken {
+            None => Ok(()),
+            Some(first) => Err(Error::new(
+                ErrorKind::OptionsConflict,
+                format!("configured at {caller}, too late: {first} has asked for an informer of this type already"),
+            )),
+        }
+    }
+
+    /// The informer of objects `T`: a typed object, or [`Lazy`](informer_core::Lazy) of one. The same for everyone who
+    /// asks (FA-1).
+    ///
+    /// Asked for again after it was stopped, it is a new one, without the old one's handlers.
+    #[track_caller]
+    #[must_use]
+    pub fn informer<T: Representation>(&self) -> SharedInformer<T>
+    where
+        T::Resource: Resource<DynamicType = ()>,
+        <T::Resource as Resource>::Scope: 'static,
+    {
+        self.of_type(&InformerOptions::default(), Location::caller())
+            .expect("an informer asked for without options is always shared")
+    }
+
+    /// As [`informer`](SharedInformerFactory::informer), with options: another namespace or selector makes it another
+    /// informer.
+    ///
+    /// # Errors
+    /// [`ErrorKind::OptionsConflict`] when the informer is shared with somebody who chose otherwise; it names both
+    /// callers.
+    #[track_caller]
+    pub fn informer_with<T: Representation>(
+        &self,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+    ) -> Result<SharedInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ()>,
+        <T::Resource as Resource>::Scope: 'static,
+    {
+        let mut options = InformerOptions::default();
+        choose(&mut options);
+        self.of_type(&options, Location::caller())
+    }
+
+    /// The informer of the metadata of objects `K`: the server sends nothing else (DY-6).
+    #[track_caller]
+    #[must_use]
+    pub fn metadata<K>(&self) -> SharedInformer<PartialObjectMeta<K>>
+    where
+        K: Resource<DynamicType = ()> + Send + Sync + 'static,
+        K::Scope: 'static,
+        PartialObjectMeta<K>: Representation<Resource = PartialObjectMeta<K>>,
+    {
+        self.of_type(&InformerOptions::default(), Location::caller())
+            .expect("an informer asked for without options is always shared")
+    }
+
+    /// The informer of a resource that is known only at run time, in the factory's namespace.
+    #[track_caller]
+    #[must_use]
+    pub fn dynamic(&self, resource: &ApiResource) -> SharedInformer<DynamicObject> {
+        self.of_resource(resource, &InformerOptions::default(), true, Location::caller())
+            .expect("an informer asked for without options is always shared")
+    }
+
+    /// As [`dynamic`](SharedInformerFactory::dynamic), in another representation and with options: `DynamicObject`,
+    /// `Lazy<DynamicObject>`, `PartialObjectMeta<DynamicObject>`. For a resource without namespaces choose the empty
+    /// namespace.
+    ///
+    /// # Errors
+    /// As [`informer_with`](SharedInformerFactory::informer_with).
+    #[track_caller]
+    pub fn dynamic_with<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+    ) -> Result<SharedInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ApiResource>,
+    {
+        let mut options = InformerOptions::default();
+        choose(&mut options);
+        self.of_resource(resource, &options, true, Location::caller())
+    }
+
+    fn of_type<T: Representation>(
+        &self,
+        wanted: &InformerOptions<T>,
+        caller: &'static Location<'static>,
+    ) -> Result<SharedInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ()>,
+        <T::Resource as Resource>::Scope: 'static,
+    {
+        let namespaced =
+            TypeId::of::<<T::Resource as Resource>::Scope>() != TypeId::of::<ClusterResourceScope>();
+        self.of_resource(&ApiResource::erase::<T::Resource>(&()), wanted, namespaced, caller)
+    }
+
+    fn of_resource<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        wanted: &InformerOptions<T>,
+        namespaced: bool,
+        caller: &'static Location<'static>,
+    ) -> Result<SharedInformer<T>> {
+        let defaults = self.inner.registry.lock().defaults::<T>().cloned().unwrap_or_default();
+        let pick = |wanted: &Option<String>, default: &Option<String>| {
+            wanted.as_ref().or(default.as_ref()).cloned()
+        };
+        let namespace = pick(&wanted.namespace, &defaults.namespace)
+            .unwrap_or_else(|| self.inner.namespace.clone());
+        let key = Key {
+            representation: TypeId::of::<T>(),
+            resource: resource.clone(),
+            namespace: if namespaced { namespace } else { String::new() },
+            labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
+            fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
+        };
+        if let Some(shared) = self.shared(&key, wanted, caller) {
+            return shared;
+        }
+        let options = merge(wanted, &defaults);
+        let informer = self.build(&key, &options);
+        let mut registry = self.inner.registry.lock();
+        // Somebody else may have been quicker; then theirs is the one.
+        if registry.get::<T>(&key).is_some() {
+            drop(registry);
+            return self
+                .shared(&key, wanted, caller)
+                .unwrap_or_else(|| Err(Error::stopped().context("informer")));
+        }
+        let old = registry.insert(key, &informer, options, caller);
+        drop(registry);
+        drop(old); // a stopped one; its last handle may wait for its threads, so never under the lock
+        Ok(informer)
+    }
+
+    fn shared<T: Representation>(
+        &self,
+        key: &Key,
+        wanted: &InformerOptions<T>,
+        caller: &'static Location<'static>,
+    ) -> Option<Result<SharedInformer<T>>> {
+        let registry = self.inner.registry.lock();
+        let (informer, options, first) = registry.get::<T>(key)?;
+        Some(match options.conflict(wanted) {
+            None => Ok(informer.clone()),
+            Some(what) => Err(Error::new(
+                ErrorKind::OptionsConflict,
+                format!(
+                    "{}: {caller} asks for another {what} than {first}, which shares the informer; \
+                     choose it in one place with configure, or use another namespace or selector",
+                    informer.name()
+                ),
+            )),
+        })
+    }
+
+    fn build<T: Representation>(&self, key: &Key, options: &InformerOptions<T>) -> SharedInformer<T> {
+        let keep = options.keep_managed_fields.unwrap_or_default();
+        let mut source = HttpListWatch::<T>::of(&self.inner.client, &key.resource)
+            .namespace(&key.namespace)
+            .decode(DecodeOptions::default().keep_managed_fields(keep))
+            .compress_watches(options.compress_watches.unwrap_or_default());
+        if !key.labels.is_empty() {
+            source = source.label_selector(&key.labels);
+        }
+        if !key.fields.is_empty() {
+            source = source.field_selector(&key.fields);
+        }
+        if let Some(bytes) = options.max_frame {
+            source = source.max_frame(bytes);
+        }
+        let mut builder = SharedInformer::builder(source).clock(Arc::clone(&self.inner.clock));
+        if let Some(transform) = options.transform.clone() {
+            builder = builder.transform(move |object| transform(object));
+        }
+        if let Some(hook) = options.on_error.clone() {
+            builder = builder.on_error(move |report| hook(report));
+        }
+        if let Some(size) = options.page_size {
+            builder = builder.page_size(size);
+        }
+        if let Some(limit) = options.queue_limit {
+            builder = builder.queue_limit(limit);
+        }
+        if let Some(period) = options.resync.or(self.inner.resync).filter(|period| !period.is_zero()) {
+            builder = builder.resync(period);
+        }
+        builder.streaming(options.streaming.unwrap_or(true)).build()
+    }
+
+    /// Starts every informer that was asked for and does not run yet. May be called again, after more were asked for
+    /// (FA-2, FA-3).
+    ///
+    /// # Errors
+    /// [`is_stopped`](Error::is_stopped) after a shutdown; [`ErrorKind::Spawn`] when no thread can be had.
+    pub fn start(&self) -> Result<()> {
+        let mut registry = self.inner.registry.lock();
+        if registry.shut_down {
+            drop(registry);
+            let text = "the factory was shut down; build a new one";
+            return Err(Error::new(ErrorKind::Stopped, text).at(Stage::Start));
+        }
+        let mut waiting = Vec::new();
+        for entry in registry.entries() {
+            if !entry.started {
+                entry.started = true;
+                waiting.push(entry.share());
+            }
+        }
+        drop(registry);
+        for informer in waiting {
+            match informer.start() {
+                // Somebody stopped it before it ran: nobody else's trouble.
+                Err(error) if error.is_stopped() => {}
+                outcome => outcome?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until every informer that was started holds its first complete list (FA-4).
+    ///
+    /// # Blocking
+    /// Until then, or until `timeout` has passed for all of them together.
+    ///
+    /// # Errors
+    /// [`is_timed_out`](Error::is_timed_out): the text names each informer that is late and its last error, and the
+    /// first of these errors is the cause (F-59, F-60). [`is_stopped`](Error::is_stopped) when one was stopped before it
+    /// was synced; [`is_would_block`](Error::is_would_block) on a thread of one of them.
+    pub fn wait_for_cache_sync(&self, timeout: Duration) -> Result<()> {
+        let clock = &self.inner.clock;
+        let until = clock.now().checked_add(timeout);
+        let mut late: Vec<Error> = Vec::new();
+        for informer in self.started() {
+            let left = until.map_or(timeout, |until| until.saturating_duration_since(clock.now()));
+            if let Err(error) = informer.wait_synced(left) {
+                if error.is_would_block() {
+                    return Err(error);
+                }
+                late.push(error);
+            }
+        }
+        late.sort_by_key(ToString::to_string);
+        if late.is_empty() {
+            return Ok(());
+        }
+        let kind = if late.iter().all(Error::is_stopped) { ErrorKind::Stopped } else { ErrorKind::TimedOut };
+        let names: Vec<String> = late.iter().map(|error| error.chain().to_string()).collect();
+        Err(Error::new(kind, format!("not every cache is synced: {}", names.join("; "))).at(Stage::Wait))
+    }
+
+    /// Stops every informer and joins every thread.
+    ///
+    /// # Blocking
+    /// Until the last handler call in progress has ended.
+    ///
+    /// # Errors
+    /// [`is_would_block`](Error::is_would_block) on a thread of one of its informers: all are stopped then, but not
+    /// waited for.
+    pub fn shutdown(&self) -> Result<()> {
+        self.inner.shutdown(|informer| informer.join())
+    }
+
+    /// The informers that were started.
+    fn started(&self) -> Vec<Box<dyn AnyInformer>> {
+        let mut registry = self.inner.registry.lock();
+        registry.entries().filter(|entry| entry.started).map(|entry| entry.share()).collect()
+    }
+
+    /// How every informer is, those that were not started included.
+    #[must_use]
+    pub fn statuses(&self) -> Vec<informer_core::Status> {
+        let mut registry = self.inner.registry.lock();
+        let all: Vec<_> = registry.entries().map(|entry| entry.share()).collect();
+        drop(registry);
+        all.iter().map(|informer| informer.status()).collect()
+    }
+
+    /// The client that the informers use.
+    #[must_use]
+    pub fn client(&self) -> &Client {
+        &self.inner.client
+    }
+}
+
+impl Inner {
+    fn shutdown(&self, join: impl Fn(&dyn AnyInformer) -> Result<()>) -> Result<()> {
+        let mut registry = self.registry.lock();
+        registry.shut_down = true;
+        let all: Vec<_> = registry.entries().map(|entry| entry.share()).collect();
+        drop(registry);
+        for informer in &all {
+            informer.stop(); // all of them before the first join: they end side by side
+        }
+        all.iter().map(|informer| join(&**informer)).fold(Ok(()), Result::and)
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = self.shutdown(|_| Ok(()));
+            return;
+        }
+        if let Err(error) = self.shutdown(|informer| informer.join_timeout(DROP_PATIENCE)) {
+            log::debug!(target: "informer::factory", "dropped without waiting for every thread: {error}");
+        }
+    }
+}
+
+/// `wanted`, and what it leaves open from `defaults`.
+fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) -> InformerOptions<T> {
+    InformerOptions {
+        namespace: None, // these three are in the key
+        labels: None,
+        fields: None,
+        transform: wanted.transform.clone().or_else(|| defaults.transform.clone()),
+        on_error: wanted.on_error.clone().or_else(|| defaults.on_error.clone()),
+        keep_managed_fields: wanted.keep_managed_fields.or(defaults.keep_managed_fields),
+        page_size: wanted.page_size.or(defaults.page_size),
+        streaming: wanted.streaming.or(defaults.streaming),
+        resync: wanted.resync.or(defaults.resync),
+        queue_limit: wanted.queue_limit.or(defaults.queue_limit),
+        max_frame: wanted.max_frame.or(defaults.max_frame),
+        compress_watches: wanted.compress_watches.or(defaults.compress_watches),
+    }
+}
+
+impl fmt::Debug for SharedInformerFactory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedInformerFactory")
+            .field("client", &self.inner.client)
+            .field("namespace", &self.inner.namespace)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,103 @@
+//! [`Registry`]: which informer stands under which key, who asked for it, and which have been started. No lock.
+
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::panic::Location;
+
+use informer_core::kube_core::ApiResource;
+use informer_core::{AnyInformer, Object, SharedInformer};
+
+use crate::options::InformerOptions;
+
+/// What makes an informer the same: resource, representation, namespace, selectors.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Key {
+    pub(crate) representation: TypeId,
+    pub(crate) resource: ApiResource,
+    /// Empty for all namespaces.
+    pub(crate) namespace: String,
+    pub(crate) labels: String,
+    pub(crate) fields: String,
+}
+
+/// An informer of the factory.
+pub(crate) struct Entry {
+    informer: Box<dyn AnyInformer>,
+    /// The same as a `SharedInformer<T>`, with its `InformerOptions<T>`.
+    typed: Box<dyn Any + Send + Sync>,
+    pub(crate) caller: &'static Location<'static>,
+    pub(crate) started: bool,
+}
+
+struct Typed<T: Object> {
+    informer: SharedInformer<T>,
+    options: InformerOptions<T>,
+}
+
+/// See the module.
+#[derive(Default)]
+pub(crate) struct Registry {
+    entries: HashMap<Key, Entry>,
+    /// `InformerOptions<T>` by the type of `T`, with who configured it.
+    defaults: HashMap<TypeId, (Box<dyn Any + Send + Sync>, &'static Location<'static>)>,
+    pub(crate) shut_down: bool,
+}
+
+impl Registry {
+    /// The informer under `key` that has not been stopped, its options, and who asked first.
+    pub(crate) fn get<T: Object>(
+        &self,
+        key: &Key,
+    ) -> Option<(&SharedInformer<T>, &InformerOptions<T>, &'static Location<'static>)> {
+        let entry = self.entries.get(key)?;
+        let typed = entry.typed.downcast_ref::<Typed<T>>()?;
+        (!typed.informer.is_stopped()).then_some((&typed.informer, &typed.options, entry.caller))
+    }
+
+    /// Puts an informer under `key`; a stopped one that stood there goes, and is handed out.
+    pub(crate) fn insert<T: Object>(
+        &mut self,
+        key: Key,
+        informer: &SharedInformer<T>,
+        options: InformerOptions<T>,
+        caller: &'static Location<'static>,
+    ) -> Option<Entry> {
+        let typed = Box::new(Typed { informer: informer.clone(), options });
+        let entry = Entry { informer: Box::new(informer.clone()), typed, caller, started: false };
+        self.entries.insert(key, entry)
+    }
+
+    /// Who first asked for an informer of objects `T`.
+    pub(crate) fn first_caller<T: 'static>(&self) -> Option<&'static Location<'static>> {
+        let of_type = |key: &&Key| key.representation == TypeId::of::<T>();
+        self.entries.keys().find(of_type).map(|key| self.entries[key].caller)
+    }
+
+    /// The options every informer of objects `T` starts from.
+    pub(crate) fn defaults<T: Object>(&self) -> Option<&InformerOptions<T>> {
+        self.defaults.get(&TypeId::of::<T>())?.0.downcast_ref()
+    }
+
+    pub(crate) fn set_defaults<T: Object>(
+        &mut self,
+        options: InformerOptions<T>,
+        caller: &'static Location<'static>,
+    ) {
+        self.defaults.insert(TypeId::of::<T>(), (Box::new(options), caller));
+    }
+
+    /// Every informer.
+    pub(crate) fn entries(&mut self) -> impl Iterator<Item = &mut Entry> {
+        self.entries.values_mut()
+    }
+}
+
+impl Entry {
+    pub(crate) fn informer(&self) -> &dyn AnyInformer {
+        &*self.informer
+    }
+
+    pub(crate) fn share(&self) -> Box<dyn AnyInformer> {
+        self.informer.share()
+    }
+}
