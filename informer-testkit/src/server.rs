@@ -362,7 +362,8 @@ fn serve(shared: &Shared, stream: Arc<TcpStream>, number: usize, first: Option<&
 
 /// Answers requests until the connection is to be closed.
 fn talk(shared: &Shared, stream: &TcpStream, number: usize, first: Option<&[Action]>) -> Close {
-    let mut conversation = Conversation { shared, reader: BufReader::new(stream), stream, framing: None };
+    let mut conversation =
+        Conversation { shared, reader: BufReader::new(stream), stream, framing: None, complete: true };
     if let Some(actions) = first
         && let Some(close) = conversation.run(actions)
     {
@@ -384,12 +385,12 @@ fn talk(shared: &Shared, stream: &TcpStream, number: usize, first: Option<&[Acti
             let _ = conversation.refuse(500, "the script does not expect this request");
             return Close::Orderly;
         };
-        conversation.framing = None;
+        (conversation.framing, conversation.complete) = (None, false);
         if let Some(close) = conversation.run(&actions) {
             return close;
         }
-        if closes || conversation.framing.is_some() {
-            return Close::Orderly; // asked for, or the response was not brought to its end
+        if closes || !conversation.complete {
+            return Close::Orderly;
         }
     }
 }
@@ -419,8 +420,10 @@ struct Conversation<'a> {
     shared: &'a Shared,
     stream: &'a TcpStream,
     reader: BufReader<&'a TcpStream>,
-    /// The framing of the response that is not at its end.
+    /// The framing of the response, once its head is sent.
     framing: Option<Framing>,
+    /// Whether the response was brought to its end.
+    complete: bool,
 }
 
 impl Conversation<'_> {
@@ -447,7 +450,7 @@ impl Conversation<'_> {
                 if !reusable {
                     return Ok(Some(Close::Orderly));
                 }
-                self.framing = None;
+                self.complete = true;
             }
             Action::Head(head) => {
                 self.stream.write_all(&head.to_bytes())?;
@@ -458,11 +461,14 @@ impl Conversation<'_> {
                 Some(Framing::Length(_) | Framing::Close) | None => self.stream.write_all(bytes)?,
             },
             Action::Raw(bytes) => self.stream.write_all(bytes)?,
-            Action::End => match self.framing.take() {
-                Some(Framing::Chunked) => self.stream.write_all(b"0\r\n\r\n")?,
-                Some(Framing::Close) => return Ok(Some(Close::Orderly)),
-                Some(Framing::Length(_)) | None => {}
-            },
+            Action::End => {
+                self.complete = true;
+                match self.framing {
+                    Some(Framing::Chunked) => self.stream.write_all(b"0\r\n\r\n")?,
+                    Some(Framing::Close) => return Ok(Some(Close::Orderly)),
+                    Some(Framing::Length(_)) | None => {}
+                }
+            }
             Action::Fin => return Ok(Some(Close::Orderly)),
             Action::Rst => return Ok(Some(Close::Abortive)),
             Action::Stall => return Ok(Some(self.stall())),
@@ -477,6 +483,7 @@ impl Conversation<'_> {
     fn stall(&mut self) -> Close {
         loop {
             match self.reader.fill_buf() {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Ok([]) | Err(_) => return Close::ByClient,
                 Ok(bytes) => {
                     let count = bytes.len();

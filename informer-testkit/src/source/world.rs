@@ -344,7 +344,7 @@ impl<T: Versioned> World<T> {
             Some(token) => self.resume(token)?,
             None => {
                 if older.is_none() {
-                    self.check_reached(&request.resource_version)?;
+                    self.check_reached(&request.resource_version).map_err(|error| error.at(Stage::List))?;
                 }
                 let snapshot = older.map_or_else(|| self.snapshot(), |older| older.0.clone());
                 (snapshot, 0)
@@ -508,7 +508,7 @@ fn parse_version(version: &str) -> Result<Option<u64>> {
         "" | "0" => Ok(None),
         text => text.parse().map(Some).map_err(|_| {
             let message = format!("invalid resource version {text:?}");
-            status_error(400, "BadRequest", &message).at(Stage::List)
+            status_error(400, "BadRequest", &message)
         }),
     }
 }
