@@ -84,3 +84,8 @@ pub use source::{
 };
 pub use threads::{ThreadMark, alone, open_sockets, thread_names};
 pub use transcript::Transcript;
+
+/// The examples of the README are tests too.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
