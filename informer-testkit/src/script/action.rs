@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::json::{frame, status};
+use super::json::{frame, object, status};
 use crate::gate::{Gate, Pass};
 
 /// One step of an answer.
@@ -21,7 +21,8 @@ pub enum Action {
     Chunk(Vec<u8>),
     /// Bytes as they are, whatever the framing.
     Raw(Vec<u8>),
-    /// The end of the body. The connection stays open, unless its end is the body's.
+    /// The end of the response. The connection stays open, unless its end is the body's. After [`Raw`](Action::Raw)
+    /// bytes it sends nothing, and says that they were a whole response.
     End,
     /// An orderly close.
     Fin,
@@ -123,9 +124,12 @@ impl Reply {
     }
 
     /// A response with this value as its body.
+    ///
+    /// # Panics
+    /// When the value is none that JSON can say.
     #[must_use]
-    pub fn json(status: u16, body: &Value) -> Self {
-        Reply::new(status, body.to_string())
+    pub fn json(status: u16, body: &impl Serialize) -> Self {
+        Reply::new(status, serde_json::to_vec(body).expect("test bodies are JSON"))
     }
 
     /// A failure with its `Status` as the body.
@@ -192,13 +196,6 @@ impl From<Reply> for Action {
 impl From<Head> for Action {
     fn from(head: Head) -> Self {
         Action::Head(head)
-    }
-}
-
-/// A JSON value is a reply of 200.
-impl From<Value> for Action {
-    fn from(body: Value) -> Self {
-        Action::Reply(Reply::json(200, &body))
     }
 }
 
@@ -277,22 +274,17 @@ pub fn deleted(object: &impl Serialize) -> Action {
     event("DELETED", object)
 }
 
-/// `BOOKMARK` of a ConfigMap watch as a chunk of its own.
+/// `BOOKMARK` of a `ConfigMap` watch as a chunk of its own.
 #[must_use]
 pub fn bookmark(resource_version: &str) -> Action {
-    let metadata = json!({ "resourceVersion": resource_version, "creationTimestamp": null });
-    event("BOOKMARK", &json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata }))
+    event("BOOKMARK", &object("", "", resource_version).meta("creationTimestamp", Value::Null))
 }
 
 /// The `BOOKMARK` that ends the initial events of a streaming list, as a chunk of its own.
 #[must_use]
 pub fn initial_events_end(resource_version: &str) -> Action {
-    let metadata = json!({
-        "resourceVersion": resource_version,
-        "creationTimestamp": null,
-        "annotations": { "k8s.io/initial-events-end": "true" },
-    });
-    event("BOOKMARK", &json!({ "kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata }))
+    let annotations = json!({ "k8s.io/initial-events-end": "true" });
+    event("BOOKMARK", &object("", "", resource_version).meta("annotations", annotations))
 }
 
 /// `ERROR` with a `Status`, as a chunk of its own.

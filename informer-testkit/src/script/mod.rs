@@ -24,7 +24,7 @@ pub use action::{
     initial_events_end, modified, raw, rst, stall,
 };
 pub use expect::{Exchange, Expect};
-pub use json::{frame, list, list_of, object, page, status};
+pub use json::{WireObject, frame, list, list_of, object, page, status};
 
 pub(crate) use action::chunk_bytes;
 

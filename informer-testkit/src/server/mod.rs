@@ -4,8 +4,10 @@
 //! connection's socket is owned by its thread alone (the list below holds it weakly), so that dropping it there is
 //! the close, orderly or not.
 
+mod talk;
+
 use std::fmt;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,9 +19,10 @@ use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use crate::deadline::Deadline;
-use crate::http::{Request, read_request};
-use crate::script::{Action, Framing, Progress, Reply, Script, chunk_bytes};
+use crate::http::Request;
+use crate::script::{Action, Progress, Script};
 use crate::threads;
+use talk::{Close, talk};
 
 /// A server on loopback that follows a [`Script`].
 ///
@@ -84,13 +87,6 @@ pub enum ClosedBy {
 struct Acceptor {
     quit: Arc<AtomicBool>,
     thread: JoinHandle<()>,
-}
-
-/// How the serving of a connection ended.
-enum Close {
-    ByClient,
-    Orderly,
-    Abortive,
 }
 
 impl ScriptedServer {
@@ -360,40 +356,6 @@ fn serve(shared: &Shared, stream: Arc<TcpStream>, number: usize, first: Option<&
     shared.monitor.notify_all();
 }
 
-/// Answers requests until the connection is to be closed.
-fn talk(shared: &Shared, stream: &TcpStream, number: usize, first: Option<&[Action]>) -> Close {
-    let mut conversation = Conversation { shared, reader: BufReader::new(stream), stream, framing: None };
-    if let Some(actions) = first
-        && let Some(close) = conversation.run(actions)
-    {
-        return close;
-    }
-    loop {
-        let request = match read_request(&mut conversation.reader, number) {
-            Ok(Some(request)) => request,
-            Ok(None) => return Close::ByClient,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                shared.surprise(format!("no HTTP request on connection {number}: {error}"));
-                let _ = conversation.refuse(400, "this is no HTTP/1.1 request");
-                return Close::Orderly;
-            }
-            Err(_) => return Close::ByClient,
-        };
-        let closes = request.closes;
-        let Some(actions) = shared.take(request) else {
-            let _ = conversation.refuse(500, "the script does not expect this request");
-            return Close::Orderly;
-        };
-        conversation.framing = None;
-        if let Some(close) = conversation.run(&actions) {
-            return close;
-        }
-        if closes || conversation.framing.is_some() {
-            return Close::Orderly; // asked for, or the response was not brought to its end
-        }
-    }
-}
-
 impl Shared {
     /// Records a request and answers what to do about it.
     fn take(&self, request: Request) -> Option<Arc<[Action]>> {
@@ -411,83 +373,5 @@ impl Shared {
     fn surprise(&self, what: String) {
         self.monitor.lock().surprises.push(what);
         self.monitor.notify_all();
-    }
-}
-
-/// One connection while it is served.
-struct Conversation<'a> {
-    shared: &'a Shared,
-    stream: &'a TcpStream,
-    reader: BufReader<&'a TcpStream>,
-    /// The framing of the response that is not at its end.
-    framing: Option<Framing>,
-}
-
-impl Conversation<'_> {
-    /// Carries out actions; answers how the connection is to be closed, if it is.
-    fn run(&mut self, actions: &[Action]) -> Option<Close> {
-        for action in actions {
-            if self.shared.stop.is_set() {
-                return Some(Close::Orderly);
-            }
-            match self.act(action) {
-                Ok(None) => {}
-                Ok(Some(close)) => return Some(close),
-                Err(_) => return Some(Close::ByClient), // it does not take the bytes any more
-            }
-        }
-        None
-    }
-
-    fn act(&mut self, action: &Action) -> io::Result<Option<Close>> {
-        match action {
-            Action::Reply(reply) => {
-                let (bytes, reusable) = reply.to_bytes();
-                self.stream.write_all(&bytes)?;
-                if !reusable {
-                    return Ok(Some(Close::Orderly));
-                }
-                self.framing = None;
-            }
-            Action::Head(head) => {
-                self.stream.write_all(&head.to_bytes())?;
-                self.framing = Some(head.framing());
-            }
-            Action::Chunk(bytes) => match self.framing {
-                Some(Framing::Chunked) => self.stream.write_all(&chunk_bytes(bytes))?,
-                Some(Framing::Length(_) | Framing::Close) | None => self.stream.write_all(bytes)?,
-            },
-            Action::Raw(bytes) => self.stream.write_all(bytes)?,
-            Action::End => match self.framing.take() {
-                Some(Framing::Chunked) => self.stream.write_all(b"0\r\n\r\n")?,
-                Some(Framing::Close) => return Ok(Some(Close::Orderly)),
-                Some(Framing::Length(_)) | None => {}
-            },
-            Action::Fin => return Ok(Some(Close::Orderly)),
-            Action::Rst => return Ok(Some(Close::Abortive)),
-            Action::Stall => return Ok(Some(self.stall())),
-            Action::Hold(pass) => {
-                pass.wait_or_stop(&self.shared.stop);
-            }
-        }
-        Ok(None)
-    }
-
-    /// Reads, and so notices the end of the connection.
-    fn stall(&mut self) -> Close {
-        loop {
-            match self.reader.fill_buf() {
-                Ok([]) | Err(_) => return Close::ByClient,
-                Ok(bytes) => {
-                    let count = bytes.len();
-                    self.reader.consume(count);
-                }
-            }
-        }
-    }
-
-    fn refuse(&mut self, code: u16, message: &str) -> io::Result<()> {
-        let (bytes, _) = Reply::status(code, "ScriptError", message).to_bytes();
-        self.stream.write_all(&bytes)
     }
 }
