@@ -1,0 +1,126 @@
+//! Everything before the request is on the wire: look-up, connect, handshake.
+
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
+
+use informer_core::sync::Mutex;
+use informer_core::{ErrorKind, Stop};
+
+use super::get;
+use super::server::{Peer, Server};
+use crate::client::{Client, Connection};
+use crate::transport::Lookup;
+
+fn client(url: &str, lookup: Lookup) -> Client {
+    Client::connect(Connection { lookup, ..Connection::new(url).unwrap() })
+}
+
+#[test]
+fn f_56_a_stop_ends_a_look_up() {
+    let stop = Stop::new();
+    let theirs = stop.clone();
+    let (end, ended) = mpsc::channel::<()>();
+    let ended = Mutex::new(ended);
+    let lookup: Lookup = Arc::new(move |host, port| {
+        assert_eq!((host, port), ("api.example.com", 8001));
+        theirs.set(); // the caller waits for this thread
+        let _ = ended.lock().recv();
+        Ok(Vec::new())
+    });
+    let error = get(&client("http://api.example.com:8001", lookup), &stop).unwrap_err();
+    assert!(error.is_stopped(), "{error:?}");
+    drop(end);
+}
+
+#[test]
+fn names_without_addresses_and_failed_look_ups_are_dns_errors() {
+    let none: Lookup = Arc::new(|_, _| Ok(Vec::new()));
+    let failed: Lookup = Arc::new(|_, _| Err(std::io::Error::other("no such name")));
+    for lookup in [none, failed] {
+        let error = get(&client("http://api.example.com", lookup), &Stop::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Dns);
+        assert!(error.to_string().contains("api.example.com"), "{error}");
+    }
+}
+
+#[test]
+fn f_56_a_stop_ends_a_connect_into_the_void() {
+    let (address, _full) = black_hole();
+    let stop = Stop::new();
+    let theirs = stop.clone();
+    let (tell, told) = mpsc::channel();
+    let tell = Mutex::new(tell);
+    let lookup: Lookup = Arc::new(move |_, _| {
+        tell.lock().send(()).unwrap();
+        Ok(vec![address])
+    });
+    let stopper = informer_core::sync::spawn("stopper", move || {
+        told.recv().unwrap();
+        theirs.set();
+    })
+    .unwrap();
+    let error = get(&client("http://api.example.com", lookup), &stop).unwrap_err();
+    assert!(error.is_stopped(), "{error:?}");
+    stopper.join().unwrap();
+}
+
+/// A listener whose queue is full: the system answers no further connect.
+fn black_hole() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    rustix::net::listen(&listener, 0).unwrap(); // shortens the queue
+    let address = listener.local_addr().unwrap();
+    (address, (listener, vec![TcpStream::connect(address).unwrap()]))
+}
+
+#[test]
+fn f_100_the_next_address_is_tried() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.answer("200 OK", "", "{}");
+    });
+    let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let live: SocketAddr = server.url.trim_start_matches("http://").parse().unwrap();
+    let lookup: Lookup = Arc::new(move |_, _| Ok(vec![dead, live]));
+    get(&client("http://api.example.com", lookup), &Stop::new()).unwrap();
+    server.join();
+}
+
+#[test]
+fn a_connection_of_the_pool_goes_over_to_the_stop_of_its_user() {
+    let second = Stop::new();
+    let theirs = second.clone();
+    let server = Server::start(move |listener| {
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.answer("200 OK", "", "{}");
+        peer.request();
+        theirs.set();
+        peer.until_closed();
+    });
+    let client = Client::from_url(&server.url).unwrap();
+    let first = Stop::new();
+    get(&client, &first).unwrap();
+    let error = get(&client, &second).unwrap_err();
+    assert!(error.is_stopped(), "{error:?}");
+    server.join();
+}
+
+#[test]
+fn an_idle_connection_that_a_stop_closed_is_not_used_again() {
+    let server = Server::start(move |listener| {
+        for _ in 0..2 {
+            let mut peer = Peer::accept(listener);
+            peer.request();
+            peer.answer("200 OK", "", "{}");
+            peer.until_closed();
+        }
+    });
+    let client = Client::from_url(&server.url).unwrap();
+    let first = Stop::new();
+    get(&client, &first).unwrap();
+    first.set();
+    get(&client, &Stop::new()).unwrap();
+    drop(client);
+    server.join();
+}
