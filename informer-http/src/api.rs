@@ -17,7 +17,7 @@ use ureq::http::{HeaderValue, header};
 
 use crate::client::{Call, Client, JSON};
 use crate::list_watch::HttpListWatch;
-use crate::path::{Collection, Query};
+use crate::path::{Collection, Query, segment};
 
 /// The objects of one resource, in one namespace or in all.
 ///
@@ -222,7 +222,7 @@ impl<K: Clone + DeserializeOwned> Api<K> {
         K: Serialize,
     {
         let what = self.what("replace", name);
-        self.write(&what, self.builder().replace(name, params, json(&what, object)?))
+        self.write(&what, self.builder().replace(&segment(name), params, json(&what, object)?))
     }
 
     /// Patches the object `name`: merge, JSON, strategic, or server-side apply, and answers with it as stored.
@@ -232,7 +232,7 @@ impl<K: Clone + DeserializeOwned> Api<K> {
     /// network says.
     pub fn patch<P: Serialize>(&self, name: &str, params: &PatchParams, patch: &Patch<P>) -> Result<K> {
         let what = self.what("patch", name);
-        self.write(&what, self.builder().patch(name, params, patch))
+        self.write(&what, self.builder().patch(&segment(name), params, patch))
     }
 
     /// Replaces the status of the object `name`.
@@ -244,7 +244,10 @@ impl<K: Clone + DeserializeOwned> Api<K> {
         K: Serialize,
     {
         let what = self.what("replace the status of", name);
-        self.write(&what, self.builder().replace_subresource("status", name, params, json(&what, object)?))
+        self.write(
+            &what,
+            self.builder().replace_subresource("status", &segment(name), params, json(&what, object)?),
+        )
     }
 
     /// Patches the status of the object `name`.
@@ -258,7 +261,7 @@ impl<K: Clone + DeserializeOwned> Api<K> {
         patch: &Patch<P>,
     ) -> Result<K> {
         let what = self.what("patch the status of", name);
-        self.write(&what, self.builder().patch_subresource("status", name, params, patch))
+        self.write(&what, self.builder().patch_subresource("status", &segment(name), params, patch))
     }
 
     /// Deletes the object `name`, under `params.preconditions` only if it is the one meant.
@@ -271,7 +274,7 @@ impl<K: Clone + DeserializeOwned> Api<K> {
     /// says.
     pub fn delete(&self, name: &str, params: &DeleteParams) -> Result<Option<K>> {
         let what = self.what("delete", name);
-        let answer: serde_json::Value = self.write(&what, self.builder().delete(name, params))?;
+        let answer: serde_json::Value = self.write(&what, self.builder().delete(&segment(name), params))?;
         if answer.get("kind").and_then(serde_json::Value::as_str) == Some("Status") {
             return Ok(None);
         }

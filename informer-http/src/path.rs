@@ -143,6 +143,13 @@ impl Query {
     }
 }
 
+/// `name` as one segment of a path.
+pub(crate) fn segment(name: &str) -> String {
+    let mut path = String::new();
+    push_segment(&mut path, name);
+    path.split_off(1)
+}
+
 fn push_segment(path: &mut String, segment: &str) {
     path.push('/');
     // A segment of dots alone would be taken for a way up.
@@ -208,6 +215,7 @@ mod tests {
         let path = roles.object_path("system:node", None);
         assert!(path.ends_with("/clusterroles/system%3Anode"), "{path}");
         assert!(roles.object_path("../x?y#z", None).ends_with("/..%2Fx%3Fy%23z"));
+        assert_eq!((segment("a/b"), segment("")), ("a%2Fb".to_owned(), String::new()));
         assert!(roles.object_path("..", None).ends_with("/clusterroles/%2E%2E"));
     }
 

@@ -1,5 +1,6 @@
 //! Everything before the request is on the wire: look-up, connect, handshake.
 
+use std::io::Read;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};
 
@@ -8,8 +9,8 @@ use informer_core::{ErrorKind, Stop};
 
 use super::get;
 use super::server::{Peer, Server};
-use crate::client::{Client, Connection};
-use crate::transport::Lookup;
+use crate::client::{Call, Client, Connection};
+use crate::transport::{Lookup, error_in};
 
 fn client(url: &str, lookup: Lookup) -> Client {
     Client::connect(Connection { lookup, ..Connection::new(url).unwrap() })
@@ -76,7 +77,7 @@ fn black_hole() -> (SocketAddr, (TcpListener, Vec<TcpStream>)) {
 fn f_100_the_next_address_is_tried() {
     let server = Server::start(|listener| {
         let mut peer = Peer::accept(listener);
-        peer.request();
+        assert_eq!(peer.request().line(), "GET /x");
         peer.answer("200 OK", "", "{}");
     });
     let dead = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
@@ -122,5 +123,40 @@ fn an_idle_connection_that_a_stop_closed_is_not_used_again() {
     first.set();
     get(&client, &Stop::new()).unwrap();
     drop(client);
+    server.join();
+}
+
+#[test]
+fn f_97_the_error_of_a_body_stays() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nff\r\nhalf");
+    });
+    let client = Client::from_url(&server.url).unwrap();
+    let call = Call::get("get x", "/x");
+    let mut body = client.send(client.requests(), &call, &Stop::new()).unwrap();
+    server.join();
+    let mut bytes = Vec::new();
+    for _ in 0..3 {
+        let error = body.read_to_end(&mut bytes).unwrap_err();
+        assert_eq!(error_in(&error).unwrap().kind(), ErrorKind::Network);
+    }
+    assert_eq!(bytes, b"half");
+}
+
+#[test]
+fn d_12_no_read_says_that_the_body_ended_while_the_stop_is_set() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.answer("200 OK", "", "");
+    });
+    let client = Client::from_url(&server.url).unwrap();
+    let stop = Stop::new();
+    let mut body = client.send(client.requests(), &Call::get("get x", "/x"), &stop).unwrap();
+    stop.set();
+    let error = body.read(&mut [0]).unwrap_err();
+    assert!(error_in(&error).unwrap().is_stopped());
     server.join();
 }

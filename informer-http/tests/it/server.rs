@@ -6,13 +6,13 @@ use std::net::{TcpListener, TcpStream};
 use informer_core::sync::{JoinHandle, spawn};
 
 /// A script that runs against a listener on a thread of its own.
-pub struct Server {
-    pub url: String,
+pub(crate) struct Server {
+    pub(crate) url: String,
     thread: JoinHandle<()>,
 }
 
 impl Server {
-    pub fn start(script: impl FnOnce(&TcpListener) + Send + 'static) -> Self {
+    pub(crate) fn start(script: impl FnOnce(&TcpListener) + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let thread = spawn("scripted-server", move || script(&listener)).unwrap();
@@ -20,23 +20,23 @@ impl Server {
     }
 
     /// Waits for the end of the script; a panic in it is one here.
-    pub fn join(self) {
+    pub(crate) fn join(self) {
         self.thread.join().unwrap();
     }
 }
 
 /// One accepted connection.
-pub struct Peer {
-    pub stream: BufReader<TcpStream>,
+pub(crate) struct Peer {
+    pub(crate) stream: BufReader<TcpStream>,
 }
 
 impl Peer {
-    pub fn accept(listener: &TcpListener) -> Self {
+    pub(crate) fn accept(listener: &TcpListener) -> Self {
         Peer { stream: BufReader::new(listener.accept().unwrap().0) }
     }
 
     /// Reads one request.
-    pub fn request(&mut self) -> Request {
+    pub(crate) fn request(&mut self) -> Request {
         let mut head = String::new();
         while !head.ends_with("\r\n\r\n") {
             assert_ne!(
@@ -53,12 +53,12 @@ impl Peer {
         request
     }
 
-    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.get_mut().write_all(bytes.as_ref()).unwrap();
     }
 
     /// Sends a whole answer of JSON.
-    pub fn answer(&mut self, status: &str, headers: &str, body: &str) {
+    pub(crate) fn answer(&mut self, status: &str, headers: &str, body: &str) {
         let length = body.len();
         self.send(format!(
             "HTTP/1.1 {status}\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n{headers}\r\n{body}"
@@ -66,7 +66,7 @@ impl Peer {
     }
 
     /// Waits until the client closes.
-    pub fn until_closed(mut self) {
+    pub(crate) fn until_closed(mut self) {
         let mut rest = Vec::new();
         // A reset is a close as well.
         let _ = self.stream.read_to_end(&mut rest);
@@ -75,18 +75,18 @@ impl Peer {
 }
 
 /// A request as it came.
-pub struct Request {
-    pub head: String,
-    pub body: String,
+pub(crate) struct Request {
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Request {
     /// `GET /path?query`.
-    pub fn line(&self) -> &str {
+    pub(crate) fn line(&self) -> &str {
         self.head.lines().next().unwrap().strip_suffix(" HTTP/1.1").unwrap()
     }
 
-    pub fn header(&self, name: &str) -> Option<&str> {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (key, value) = line.split_once(':')?;
             key.eq_ignore_ascii_case(name).then(|| value.trim())

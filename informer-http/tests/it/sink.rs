@@ -13,9 +13,9 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 /// The names of items and changes, in order; tells `told` of each step.
 #[derive(Default)]
-pub struct Kept {
-    pub names: Vec<String>,
-    pub told: Option<Sender<&'static str>>,
+pub(crate) struct Kept {
+    pub(crate) names: Vec<String>,
+    pub(crate) told: Option<Sender<&'static str>>,
 }
 
 impl Kept {
@@ -83,17 +83,17 @@ impl WatchSink<ConfigMap> for Kept {
     }
 }
 
-pub fn source(url: &str) -> HttpListWatch<ConfigMap> {
+pub(crate) fn source(url: &str) -> HttpListWatch<ConfigMap> {
     HttpListWatch::new(&Client::from_url(url).unwrap()).namespace("ns")
 }
 
-pub fn list(source: &HttpListWatch<ConfigMap>, stop: &Stop) -> (Result<ListEnd>, Vec<String>) {
+pub(crate) fn list(source: &HttpListWatch<ConfigMap>, stop: &Stop) -> (Result<ListEnd>, Vec<String>) {
     let mut kept = Kept::default();
     let end = source.list(&ListRequest::default(), stop, &mut kept);
     (end, kept.names)
 }
 
-pub fn watch(
+pub(crate) fn watch(
     source: &HttpListWatch<ConfigMap>,
     idle: Duration,
     kept: &mut Kept,
@@ -108,6 +108,6 @@ pub fn watch(
     source.watch(&request, stop, kept)
 }
 
-pub const LIST: &str =
+pub(crate) const LIST: &str =
     r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","namespace":"ns"}}]}"#;
-pub const ADDED: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"resourceVersion\":\"6\"}}}\n";
+pub(crate) const ADDED: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"resourceVersion\":\"6\"}}}\n";
