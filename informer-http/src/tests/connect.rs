@@ -2,13 +2,10 @@
 
 use std::io::Read;
 use std::net::{SocketAddr, TcpListener};
-use std::os::fd::OwnedFd;
 use std::sync::{Arc, mpsc};
 
 use informer_core::sync::Mutex;
 use informer_core::{ErrorKind, Stop};
-
-use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 
 use super::server::{Peer, Server};
 use super::{get, stopped};
@@ -44,41 +41,6 @@ fn names_without_addresses_and_failed_look_ups_are_dns_errors() {
         assert_eq!(error.kind(), ErrorKind::Dns);
         assert!(error.to_string().contains("api.example.com"), "{error}");
     }
-}
-
-#[test]
-fn f_56_a_stop_ends_a_connect_into_the_void() {
-    let (address, _full) = black_hole();
-    let stop = Stop::new();
-    let theirs = stop.clone();
-    let (tell, told) = mpsc::channel();
-    let tell = Mutex::new(tell);
-    let lookup: Lookup = Arc::new(move |_, _| {
-        tell.lock().send(()).unwrap();
-        Ok(vec![address])
-    });
-    let stopper = informer_core::sync::spawn("stopper", move || {
-        told.recv().unwrap();
-        theirs.set();
-    })
-    .unwrap();
-    stopped(&client("http://api.example.com", lookup), &stop);
-    stopper.join().unwrap();
-}
-
-/// A listener whose queue is full: the system answers no further connect.
-fn black_hole() -> (SocketAddr, (TcpListener, Vec<OwnedFd>)) {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    rustix::net::listen(&listener, 0).unwrap(); // shortens the queue
-    let address = listener.local_addr().unwrap();
-    let fill = || {
-        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-        let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap();
-        let _ = rustix::net::connect(&socket, &address);
-        socket
-    };
-    let queued = (0..4).map(|_| fill()).collect();
-    (address, (listener, queued))
 }
 
 #[test]

@@ -309,6 +309,12 @@ impl fmt::Debug for TcpTransport {
 mod tests {
     use super::*;
     use std::net::TcpListener;
+    use std::os::fd::OwnedFd;
+    use std::sync::mpsc;
+
+    use informer_core::Stop;
+    use informer_core::sync::spawn;
+    use rustix::net::socket_with;
 
     #[test]
     fn f_02_keepalive_begins_well_within_the_idle_limit_of_middleboxes() {
@@ -321,5 +327,53 @@ mod tests {
         assert_eq!(sockopt::tcp_keepcnt(&socket.stream).unwrap(), 3);
         assert_eq!(sockopt::tcp_user_timeout(&socket.stream).unwrap(), 30_000);
         assert!(sockopt::tcp_nodelay(&socket.stream).unwrap());
+    }
+
+    #[test]
+    fn f_56_a_stop_ends_a_connect_into_the_void() {
+        let (address, _full) = black_hole();
+        let stop = Stop::new();
+        let theirs = stop.clone();
+        let (tell, told) = mpsc::channel();
+        let stopper = spawn("stopper", move || {
+            told.recv().unwrap();
+            theirs.set();
+        })
+        .unwrap();
+        let at = SystemClock.now() + Duration::from_secs(10);
+        let (dialled, _) = scope::scoped(&stop, || {
+            dial(address, Some(at), |_| {
+                tell.send(()).unwrap(); // from here on, in whatever order
+                Ok(())
+            })
+        });
+        let Err(Dial::Ended(error)) = dialled else { panic!("the limit ended it, not the stop") };
+        assert!(
+            matches!(error, ureq::Error::Other(error) if error.downcast_ref::<Error>().unwrap().is_stopped())
+        );
+        stopper.join().unwrap();
+    }
+
+    #[test]
+    fn f_100_a_connect_into_the_void_ends_at_its_limit() {
+        let (address, _full) = black_hole();
+        let at = SystemClock.now() + Duration::from_millis(20);
+        assert!(matches!(dial(address, Some(at), |_| Ok(())), Err(Dial::TimedOut)));
+        assert!(at <= SystemClock.now());
+    }
+
+    /// A listener whose queue is full: the system answers no further connect.
+    fn black_hole() -> (SocketAddr, (TcpListener, Vec<OwnedFd>)) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap(); // shortens the queue
+        let address = listener.local_addr().unwrap();
+        let fill = || {
+            let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+            let socket = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None).unwrap();
+            let _ = rustix::net::connect(&socket, &address);
+            socket
+        };
+        let queued = (0..4).map(|_| fill()).collect();
+        (address, (listener, queued))
     }
 }
