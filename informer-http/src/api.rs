@@ -1,0 +1,317 @@
+//! [`Api`]: get, list and write the objects of one resource.
+//!
+//! Invariant: every call is one request, but for a list of all pages; a write is never repeated because its
+//! outcome is unknown.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use informer_core::kube_core::params::{
+    DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch,
+};
+use informer_core::kube_core::{ApiResource, DynamicObject, ObjectList, Request, Resource, request};
+use informer_core::{Error, ErrorKind, Representation, Result, Stage, Stop};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use ureq::http::{HeaderValue, header};
+
+use crate::client::{Call, Client, JSON};
+use crate::list_watch::HttpListWatch;
+use crate::path::{Collection, Query, segment};
+
+/// The objects of one resource, in one namespace or in all.
+///
+/// Everything blocks until the server has answered. Parameters are kube-core's.
+///
+/// ```no_run
+/// # fn main() -> informer_core::Result<()> {
+/// use informer_http::{Api, Client};
+/// use k8s_openapi::api::core::v1::ConfigMap;
+///
+/// let client = Client::from_url("http://127.0.0.1:8001")?;
+/// let config_maps = Api::<ConfigMap>::namespaced(&client, "default");
+/// let map = config_maps.get("settings")?;
+/// println!("{:?}", map.data);
+/// # Ok(())
+/// # }
+/// ```
+pub struct Api<K> {
+    client: Client,
+    resource: ApiResource,
+    collection: Collection,
+    stop: Stop,
+    object: PhantomData<fn() -> K>,
+}
+
+impl<K> Clone for Api<K> {
+    fn clone(&self) -> Self {
+        Api {
+            client: self.client.clone(),
+            resource: self.resource.clone(),
+            collection: self.collection.clone(),
+            stop: self.stop.clone(),
+            object: PhantomData,
+        }
+    }
+}
+
+impl<K: Resource<DynamicType = ()>> Api<K> {
+    /// The objects of all namespaces, or of the cluster.
+    #[must_use]
+    pub fn all(client: &Client) -> Self {
+        Api::of(client, &ApiResource::erase::<K>(&()), None)
+    }
+
+    /// The objects of `namespace`.
+    #[must_use]
+    pub fn namespaced(client: &Client, namespace: &str) -> Self {
+        Api::of(client, &ApiResource::erase::<K>(&()), Some(namespace))
+    }
+}
+
+impl Api<DynamicObject> {
+    /// The objects of `resource`, of a kind known only at run time; without a namespace those of all namespaces.
+    #[must_use]
+    pub fn dynamic(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> Self {
+        Api::of(client, resource, namespace)
+    }
+}
+
+impl<K> Api<K> {
+    fn of(client: &Client, resource: &ApiResource, namespace: Option<&str>) -> Self {
+        Api {
+            client: client.clone(),
+            resource: resource.clone(),
+            collection: Collection::new(resource, namespace),
+            stop: Stop::new(),
+            object: PhantomData,
+        }
+    }
+
+    /// The same, with every call ended by `stop`.
+    #[must_use]
+    pub fn stopped_by(mut self, stop: &Stop) -> Self {
+        self.stop = stop.clone();
+        self
+    }
+
+    fn what(&self, verb: &str, name: &str) -> String {
+        match name {
+            "" => format!("{verb} {}", self.collection.name()),
+            name => format!("{verb} {} {name:?}", self.collection.name()),
+        }
+    }
+
+    fn fetch<T: DeserializeOwned>(&self, call: &Call<'_>) -> Result<T> {
+        self.client.fetch(call, &self.stop).map_err(|error| error.at(Stage::Request))
+    }
+
+    /// Carries out a request as kube-core builds it.
+    fn write<T: DeserializeOwned>(&self, what: &str, built: Built) -> Result<T> {
+        let wrong = |error: request::Error| {
+            Error::new(ErrorKind::Config, format!("{what}: {error}")).with_source(error).at(Stage::Request)
+        };
+        let (head, body) = built.map_err(wrong)?.into_parts();
+        // kube-core leaves a `?` before nothing, and a `&` before the first parameter.
+        let target = head.uri.to_string().replace("?&", "?");
+        let kind = head.headers.get(header::CONTENT_TYPE).cloned();
+        let kind = kind.unwrap_or_else(|| HeaderValue::from_static(JSON));
+        let body = (!body.is_empty()).then_some((kind, body));
+        let call = Call { method: head.method, body, ..Call::get(what, target.trim_end_matches('?')) };
+        self.fetch(&call)
+    }
+
+    fn builder(&self) -> Request {
+        Request::new(self.collection.path())
+    }
+}
+
+type Built = std::result::Result<ureq::http::Request<Vec<u8>>, request::Error>;
+
+/// The JSON of an object to be written.
+fn json(what: &str, object: &impl Serialize) -> Result<Vec<u8>> {
+    serde_json::to_vec(object).map_err(|error| {
+        let text = format!("{what}: the object cannot be written as JSON: {error}");
+        Error::new(ErrorKind::Config, text).with_source(error).at(Stage::Request)
+    })
+}
+
+/// An empty name would make a request about all objects out of one about one.
+fn named(what: &str, name: &str) -> Result<()> {
+    if name.is_empty() {
+        let text = format!("{what}: the name is empty");
+        return Err(Error::new(ErrorKind::Config, text).at(Stage::Request));
+    }
+    Ok(())
+}
+
+impl<K: Clone + DeserializeOwned> Api<K> {
+    /// The object `name`.
+    ///
+    /// # Errors
+    /// [`is_not_found`](Error::is_not_found) when there is none; else as the server or the network says.
+    pub fn get(&self, name: &str) -> Result<K> {
+        let what = self.what("get", name);
+        named(&what, name)?;
+        self.fetch(&Call::get(&what, &self.collection.object_path(name, None)))
+    }
+
+    /// One page of objects; `params.limit` says how large, and `metadata.continue` of the answer how to go on.
+    ///
+    /// # Errors
+    /// As the server or the network says; [`is_gone`](Error::is_gone) for a continue token that has expired.
+    pub fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
+        let mut query = Query::default();
+        query.push_some("resourceVersion", params.resource_version.as_deref().unwrap_or_default());
+        match params.version_match {
+            Some(VersionMatch::NotOlderThan) => query.push("resourceVersionMatch", "NotOlderThan"),
+            Some(VersionMatch::Exact) => query.push("resourceVersionMatch", "Exact"),
+            None => {}
+        }
+        if let Some(limit) = params.limit {
+            query.push("limit", &limit.to_string());
+        }
+        query.push_some("continue", params.continue_token.as_deref().unwrap_or_default());
+        query.push_some("labelSelector", params.label_selector.as_deref().unwrap_or_default());
+        query.push_some("fieldSelector", params.field_selector.as_deref().unwrap_or_default());
+        let (what, target) = (self.what("list", ""), query.after(self.collection.path()));
+        self.fetch(&Call { compressed: self.client.compress_lists(), ..Call::get(&what, &target) })
+    }
+
+    /// All objects, page by page where `params.limit` says how large a page is.
+    ///
+    /// # Errors
+    /// As [`list`](Api::list).
+    pub fn list_all(&self, params: &ListParams) -> Result<Vec<K>> {
+        let mut params = params.clone();
+        let mut objects = Vec::new();
+        loop {
+            let page = self.list(&params)?;
+            objects.extend(page.items);
+            match page.metadata.continue_.filter(|token| !token.is_empty()) {
+                Some(token) => {
+                    params.continue_token = Some(token);
+                    // The token says which version it continues; the server refuses both.
+                    params.resource_version = None;
+                    params.version_match = None;
+                }
+                None => return Ok(objects),
+            }
+        }
+    }
+
+    /// Creates `object` and answers with it as stored.
+    ///
+    /// # Errors
+    /// [`is_already_exists`](Error::is_already_exists), [`is_invalid`](Error::is_invalid); else as the server or
+    /// the network says.
+    pub fn create(&self, params: &PostParams, object: &K) -> Result<K>
+    where
+        K: Serialize,
+    {
+        let what = self.what("create", "");
+        self.write(&what, self.builder().create(params, json(&what, object)?))
+    }
+
+    /// Replaces the object `name`, if it still has the version that `object` names, and answers with it as stored.
+    ///
+    /// # Errors
+    /// [`is_conflict`](Error::is_conflict) when it has been changed since; else as the server or the network says.
+    pub fn replace(&self, name: &str, params: &PostParams, object: &K) -> Result<K>
+    where
+        K: Serialize,
+    {
+        let what = self.what("replace", name);
+        self.write(&what, self.builder().replace(&segment(name), params, json(&what, object)?))
+    }
+
+    /// Patches the object `name`: merge, JSON, strategic, or server-side apply, and answers with it as stored.
+    ///
+    /// # Errors
+    /// [`is_conflict`](Error::is_conflict) for an apply of another manager's fields; else as the server or the
+    /// network says.
+    pub fn patch<P: Serialize>(&self, name: &str, params: &PatchParams, patch: &Patch<P>) -> Result<K> {
+        let what = self.what("patch", name);
+        self.write(&what, self.builder().patch(&segment(name), params, patch))
+    }
+
+    /// Replaces the status of the object `name`.
+    ///
+    /// # Errors
+    /// As [`replace`](Api::replace).
+    pub fn replace_status(&self, name: &str, params: &PostParams, object: &K) -> Result<K>
+    where
+        K: Serialize,
+    {
+        let what = self.what("replace the status of", name);
+        self.write(
+            &what,
+            self.builder().replace_subresource("status", &segment(name), params, json(&what, object)?),
+        )
+    }
+
+    /// Patches the status of the object `name`.
+    ///
+    /// # Errors
+    /// As [`patch`](Api::patch).
+    pub fn patch_status<P: Serialize>(
+        &self,
+        name: &str,
+        params: &PatchParams,
+        patch: &Patch<P>,
+    ) -> Result<K> {
+        let what = self.what("patch the status of", name);
+        self.write(&what, self.builder().patch_subresource("status", &segment(name), params, patch))
+    }
+
+    /// Deletes the object `name`, under `params.preconditions` only if it is the one meant.
+    ///
+    /// Answers with the object where the server sends it: usually while it lingers because of a finalizer or a
+    /// grace period.
+    ///
+    /// # Errors
+    /// [`is_conflict`](Error::is_conflict) when a precondition does not hold; else as the server or the network
+    /// says.
+    pub fn delete(&self, name: &str, params: &DeleteParams) -> Result<Option<K>> {
+        let what = self.what("delete", name);
+        let answer: serde_json::Value = self.write(&what, self.builder().delete(&segment(name), params))?;
+        if answer.get("kind").and_then(serde_json::Value::as_str) == Some("Status") {
+            return Ok(None);
+        }
+        serde_json::from_value(answer).map(Some).map_err(|error| {
+            let text = format!("{what}: the answer is neither a Status nor the object: {error}");
+            Error::new(ErrorKind::Decode, text).with_source(error).at(Stage::Request)
+        })
+    }
+
+    /// Deletes the objects that the selectors of `selection` match.
+    ///
+    /// # Errors
+    /// As the server or the network says.
+    pub fn delete_collection(&self, params: &DeleteParams, selection: &ListParams) -> Result<()> {
+        let what = self.what("delete all", "");
+        let built = self.builder().delete_collection(params, selection);
+        self.write::<serde::de::IgnoredAny>(&what, built).map(|_| ())
+    }
+}
+
+impl<K: Representation> Api<K> {
+    /// The same objects as the source of an informer.
+    #[must_use]
+    pub fn list_watch(&self) -> HttpListWatch<K> {
+        let source = HttpListWatch::of(&self.client, &self.resource);
+        match &self.collection.namespace {
+            Some(namespace) => source.namespace(namespace),
+            None => source,
+        }
+    }
+}
+
+impl<K> fmt::Debug for Api<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Api")
+            .field("client", &self.client)
+            .field("collection", &self.collection)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,318 @@
+//! [`Client`]: one API server, and how requests to it are made.
+//!
+//! Invariants: a request that may change something goes out at most once, except after a 401, which has changed
+//! nothing; status and content type are checked before anything looks at a body; no header and no body is
+//! ever logged.
+
+use std::fmt;
+use std::io::Read;
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_core::{Error, ErrorKind, Result, Stop};
+use jiff::Timestamp;
+use rustls_pki_types::ServerName;
+use serde::de::DeserializeOwned;
+use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
+
+use crate::status::{Answer, ERROR_BODY};
+use crate::transport::{
+    Body, Connections, Failure, Limits, Lookup, Route, Size, TlsSource, error_in, origin, system_lookup,
+};
+
+/// Head of an ordinary answer, and silence within its body (D7).
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub(crate) const JSON: &str = "application/json";
+
+/// A connection to one API server; cheap to clone, clones share their connections.
+///
+/// It blocks, needs no runtime, and can be used from any number of threads.
+///
+/// ```
+/// # fn main() -> informer_core::Result<()> {
+/// let client = informer_http::Client::from_url("http://127.0.0.1:8001")?;
+/// assert_eq!(client.server(), "http://127.0.0.1:8001");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    route: Arc<Route>,
+    prefix: String,
+    authorize: Option<Arc<dyn Authorize>>,
+    headers: HeaderMap,
+    compress_lists: bool,
+    namespace: String,
+    requests: Connections,
+}
+
+/// Where the `Authorization` header comes from (D13).
+pub(crate) trait Authorize: Send + Sync {
+    /// The header to send now, marked sensitive; none if the credentials are not in a header.
+    ///
+    /// # Errors
+    /// When the credentials cannot be had.
+    fn header(&self) -> Result<Option<HeaderValue>>;
+
+    /// The server did not accept what [`header`](Authorize::header) said: the next answer should be a fresh one.
+    fn refresh(&self);
+}
+
+/// What a [`Client`] is made from.
+pub(crate) struct Connection {
+    /// Address of the API server, a path before all others included.
+    pub base: Uri,
+    /// What TLS to it takes: the configuration and the name to check in place of the host.
+    pub tls: Option<(Arc<dyn TlsSource>, Option<ServerName<'static>>)>,
+    /// The proxy to go through; the environment is not asked any more.
+    pub proxy: Option<ureq::Proxy>,
+    /// The source of the `Authorization` header.
+    pub authorize: Option<Arc<dyn Authorize>>,
+    /// Sent with every request: impersonation.
+    pub headers: HeaderMap,
+    /// Whether lists may be compressed (`disable-compression`).
+    pub compress_lists: bool,
+    /// The namespace where none is named.
+    pub namespace: String,
+    /// Sent with every request.
+    pub user_agent: String,
+    /// How names become addresses.
+    pub lookup: Lookup,
+}
+
+impl Connection {
+    /// The plainest connection to `url`.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] for an address that is none.
+    pub(crate) fn new(url: &str) -> Result<Self> {
+        // The text is not repeated where it may hold a password.
+        let wrong = |what: &str| Error::new(ErrorKind::Config, format!("the server address {what}"));
+        let full = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+        let base: Uri = full.parse().map_err(|error| wrong("is not a URL").with_source(error))?;
+        let authority = base.authority().ok_or_else(|| wrong("names no host"))?;
+        if authority.as_str().contains('@') {
+            return Err(wrong("holds credentials; put them into a kubeconfig"));
+        }
+        if base.query().is_some() {
+            return Err(wrong("has a query; leave it out"));
+        }
+        if !matches!(base.scheme_str(), Some("http" | "https")) {
+            return Err(wrong("must begin with http:// or https://"));
+        }
+        Ok(Connection {
+            base,
+            tls: None,
+            proxy: None,
+            authorize: None,
+            headers: HeaderMap::new(),
+            compress_lists: true,
+            namespace: "default".to_owned(),
+            user_agent: concat!("informer/", env!("CARGO_PKG_VERSION")).to_owned(),
+            lookup: system_lookup(),
+        })
+    }
+}
+
+/// One request.
+pub(crate) struct Call<'a> {
+    /// `list configmaps`: what error texts begin with.
+    pub what: &'a str,
+    pub method: Method,
+    /// Path and query.
+    pub target: &'a str,
+    pub accept: &'static str,
+    /// Whether a compressed answer is welcome.
+    pub compressed: bool,
+    /// Content type and body.
+    pub body: Option<(HeaderValue, Vec<u8>)>,
+    pub limits: Limits,
+}
+
+impl<'a> Call<'a> {
+    /// A GET of a JSON document.
+    pub(crate) fn get(what: &'a str, target: &'a str) -> Self {
+        Call {
+            what,
+            method: Method::GET,
+            target,
+            accept: JSON,
+            compressed: false,
+            body: None,
+            limits: Limits { head: PATIENCE, silence: PATIENCE },
+        }
+    }
+}
+
+impl Client {
+    /// A client of the API server at `url`, without credentials: a test server, or `kubectl proxy`.
+    ///
+    /// # Errors
+    /// When `url` is no `http://` address. `https://` takes certificates, so it takes a kubeconfig.
+    pub fn from_url(url: &str) -> Result<Self> {
+        let connection = Connection::new(url).map_err(|error| error.at(informer_core::Stage::Config))?;
+        if connection.base.scheme_str() == Some("https") {
+            let text = "an https:// server needs the certificates of a kubeconfig; use that instead of a URL";
+            return Err(Error::new(ErrorKind::Config, text).at(informer_core::Stage::Config));
+        }
+        Ok(Client::connect(connection))
+    }
+
+    pub(crate) fn connect(connection: Connection) -> Self {
+        let server = origin(&connection.base);
+        let route = Arc::new(Route {
+            server,
+            tls: connection.tls,
+            proxy: connection.proxy,
+            user_agent: connection.user_agent,
+            lookup: connection.lookup,
+        });
+        Client {
+            shared: Arc::new(Shared {
+                requests: Connections::new(Arc::clone(&route), Size::Shared),
+                route,
+                prefix: connection.base.path().trim_end_matches('/').to_owned(),
+                authorize: connection.authorize,
+                headers: connection.headers,
+                compress_lists: connection.compress_lists,
+                namespace: connection.namespace,
+            }),
+        }
+    }
+
+    /// `scheme://host:port` of the API server.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.shared.route.server
+    }
+
+    /// The namespace of the context, `default` if it names none.
+    #[must_use]
+    pub fn default_namespace(&self) -> &str {
+        &self.shared.namespace
+    }
+
+    /// Whether lists may be compressed.
+    pub(crate) fn compress_lists(&self) -> bool {
+        self.shared.compress_lists
+    }
+
+    /// The connections that requests share.
+    pub(crate) fn requests(&self) -> &Connections {
+        &self.shared.requests
+    }
+
+    /// Connections of an informer's own, so that nothing it does disturbs others.
+    pub(crate) fn informer_connections(&self) -> Connections {
+        Connections::new(Arc::clone(&self.shared.route), Size::Informer)
+    }
+
+    /// Sends `call` and answers with the body of a document.
+    ///
+    /// # Blocking
+    /// Until the head of the answer is there.
+    ///
+    /// # Errors
+    /// Any transport error; whatever the server says but a success with JSON.
+    pub(crate) fn send(&self, connections: &Connections, call: &Call<'_>, stop: &Stop) -> Result<Body> {
+        let sent = self.send_bare(connections, call, stop);
+        sent.map_err(|error| if error.is_stopped() { error } else { error.context(call.what) })
+    }
+
+    fn send_bare(&self, connections: &Connections, call: &Call<'_>, stop: &Stop) -> Result<Body> {
+        let mut may_repeat = call.method == Method::GET;
+        let mut may_refresh = self.shared.authorize.is_some();
+        loop {
+            let request = self.request(call)?;
+            let answer = match &call.body {
+                Some((_, body)) => connections.run(request.map(|()| body.clone()), call.limits, stop),
+                None => connections.run(request, call.limits, stop),
+            };
+            let (head, mut body) = match answer {
+                Ok(answer) => answer,
+                Err(Failure { stale: true, error }) if may_repeat => {
+                    log::debug!(target: "informer::http", "{}: {error}; once more on a new connection", call.what);
+                    may_repeat = false;
+                    continue;
+                }
+                Err(failure) => return Err(failure.error),
+            };
+            log::debug!(target: "informer::http", "{}: {}", call.what, head.status);
+            let answer = Answer { method: &call.method, status: head.status, headers: &head.headers };
+            if answer.is_document()? {
+                return Ok(body);
+            }
+            let text = body.read_some(ERROR_BODY);
+            if stop.is_set() {
+                return Err(Error::stopped());
+            }
+            if head.status == StatusCode::UNAUTHORIZED && may_refresh {
+                if let Some(authorize) = &self.shared.authorize {
+                    authorize.refresh();
+                }
+                may_refresh = false;
+                continue;
+            }
+            return Err(answer.error(&text, Timestamp::now()));
+        }
+    }
+
+    fn request(&self, call: &Call<'_>) -> Result<Request<()>> {
+        let uri = format!("{}{}{}", self.shared.route.server, self.shared.prefix, call.target);
+        let mut request = Request::builder()
+            .method(call.method.clone())
+            .uri(uri)
+            .header(header::ACCEPT, call.accept)
+            .header(header::ACCEPT_ENCODING, if call.compressed { "gzip" } else { "identity" })
+            .body(())
+            .map_err(|error| {
+                Error::new(ErrorKind::Config, "the request is no valid HTTP").with_source(error)
+            })?;
+        let headers = request.headers_mut();
+        headers.extend(self.shared.headers.clone());
+        if let Some((kind, _)) = &call.body {
+            headers.insert(header::CONTENT_TYPE, kind.clone());
+        }
+        let credentials = match &self.shared.authorize {
+            Some(authorize) => authorize.header()?,
+            None => None,
+        };
+        if let Some(mut credentials) = credentials {
+            credentials.set_sensitive(true);
+            headers.insert(header::AUTHORIZATION, credentials);
+        }
+        Ok(request)
+    }
+
+    /// Sends `call` and decodes the document.
+    ///
+    /// # Errors
+    /// As [`send`](Client::send); [`ErrorKind::Decode`] when the document is not a `T`.
+    pub(crate) fn fetch<T: DeserializeOwned>(&self, call: &Call<'_>, stop: &Stop) -> Result<T> {
+        let mut body = self.send(self.requests(), call, stop)?;
+        let mut bytes = Vec::new();
+        body.read_to_end(&mut bytes).map_err(|error| match error_in(&error) {
+            Some(ours) if ours.is_stopped() => ours.clone(),
+            Some(ours) => ours.clone().context(call.what),
+            None => Error::new(ErrorKind::Network, call.what).with_source(error),
+        })?;
+        serde_json::from_slice(&bytes).map_err(|error| {
+            let text = format!("{}: the answer is not the JSON it should be: {error}", call.what);
+            Error::new(ErrorKind::Decode, text).with_source(error)
+        })
+    }
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client")
+            .field("server", &self.shared.route.server)
+            .field("namespace", &self.shared.namespace)
+            .finish_non_exhaustive()
+    }
+}

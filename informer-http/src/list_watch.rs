@@ -1,0 +1,199 @@
+//! [`HttpListWatch`]: lists and watches one resource of an API server, as the reflector asks.
+//!
+//! Invariant: one request a call. What to ask next, and when, is the reflector's business.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use informer_core::kube_core::{ApiResource, Resource};
+use informer_core::{
+    DecodeOptions, ErrorKind, ListEnd, ListRequest, ListSink, ListWatch, Representation, Result, Stage, Stop,
+    WatchEnd, WatchRequest, WatchSink,
+};
+
+use crate::client::{Call, Client, JSON};
+use crate::decode::DecodeSettings;
+use crate::path::{Collection, Query, Selection};
+use crate::transport::{Connections, Limits};
+
+/// Metadata first, the whole object from servers that do not know better (DY-6, DY-7).
+const METADATA_LIST: &str =
+    "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+const METADATA: &str = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";
+
+/// Lists and watches one resource over HTTP; the source of an informer.
+///
+/// It has connections of its own, so stopping one informer disturbs no other.
+///
+/// ```
+/// # fn main() -> informer_core::Result<()> {
+/// use informer_http::{Client, HttpListWatch};
+/// use k8s_openapi::api::core::v1::Pod;
+///
+/// let client = Client::from_url("http://127.0.0.1:8001")?;
+/// let pods = HttpListWatch::<Pod>::new(&client).namespace("default").label_selector("app=web");
+/// # Ok(())
+/// # }
+/// ```
+pub struct HttpListWatch<T> {
+    client: Client,
+    connections: Connections,
+    collection: Collection,
+    selection: Selection,
+    settings: DecodeSettings,
+    compress_watches: bool,
+    streaming: bool,
+    what: Texts,
+    object: PhantomData<fn() -> T>,
+}
+
+/// `list pods` and `watch pods`.
+struct Texts {
+    list: String,
+    watch: String,
+}
+
+impl<T: Representation> HttpListWatch<T> {
+    /// Lists and watches the resource of `T`, in all namespaces.
+    #[must_use]
+    pub fn new(client: &Client) -> Self
+    where
+        T::Resource: Resource<DynamicType = ()>,
+    {
+        Self::of(client, &ApiResource::erase::<T::Resource>(&()))
+    }
+
+    /// Lists and watches `resource`, in all namespaces: for kinds that are known only at run time.
+    #[must_use]
+    pub fn of(client: &Client, resource: &ApiResource) -> Self {
+        let collection = Collection::new(resource, None);
+        let name = collection.name();
+        HttpListWatch {
+            client: client.clone(),
+            connections: client.informer_connections(),
+            collection,
+            selection: Selection::default(),
+            settings: DecodeSettings::default(),
+            compress_watches: false,
+            streaming: true,
+            what: Texts { list: format!("list {name}"), watch: format!("watch {name}") },
+            object: PhantomData,
+        }
+    }
+
+    /// Only the objects of `namespace`; the empty one is all of them.
+    #[must_use]
+    pub fn namespace(mut self, namespace: &str) -> Self {
+        self.collection.namespace = Some(namespace.to_owned()).filter(|namespace| !namespace.is_empty());
+        self
+    }
+
+    /// Only the objects with labels as `selector` says, in the server's syntax: `app=web,tier!=cache`.
+    #[must_use]
+    pub fn label_selector(mut self, selector: &str) -> Self {
+        self.selection.labels = Some(selector.to_owned());
+        self
+    }
+
+    /// Only the objects with fields as `selector` says: `spec.nodeName=node-1`. Few fields can be selected by.
+    #[must_use]
+    pub fn field_selector(mut self, selector: &str) -> Self {
+        self.selection.fields = Some(selector.to_owned());
+        self
+    }
+
+    /// A further parameter of the query of lists and watches, such as `shardSelector`.
+    #[must_use]
+    pub fn query(mut self, key: &str, value: &str) -> Self {
+        self.selection.further.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// What is kept of an object.
+    #[must_use]
+    pub fn decode(mut self, options: DecodeOptions) -> Self {
+        self.settings.options = options;
+        self
+    }
+
+    /// The largest object and the largest event that are read, in bytes; 32 MiB by default (D11).
+    #[must_use]
+    pub fn max_frame(mut self, bytes: usize) -> Self {
+        self.settings.max_frame = bytes;
+        self
+    }
+
+    /// Lets the server compress watches: less traffic for more work, and events that may come in bunches.
+    #[must_use]
+    pub fn compress_watches(mut self, compress: bool) -> Self {
+        self.compress_watches = compress;
+        self
+    }
+
+    /// Whether streaming lists are tried; they are by default.
+    #[must_use]
+    pub fn streaming(mut self, streaming: bool) -> Self {
+        self.streaming = streaming;
+        self
+    }
+
+    fn accept(metadata: &'static str) -> &'static str {
+        if <T::Resource as Resource>::metadata_api() { metadata } else { JSON }
+    }
+}
+
+impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
+    fn list(&self, request: &ListRequest, stop: &Stop, sink: &mut dyn ListSink<T>) -> Result<ListEnd> {
+        let target = Query::list(request, &self.selection).after(self.collection.path());
+        let call = Call {
+            accept: Self::accept(METADATA_LIST),
+            compressed: self.client.compress_lists(),
+            ..Call::get(&self.what.list, &target)
+        };
+        let at = |error: informer_core::Error| error.at(Stage::List);
+        let mut body = self.client.send(&self.connections, &call, stop).map_err(at)?;
+        let end = crate::list::read_list(&mut body, &self.settings, sink)
+            .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.list) })
+            .map_err(at)?;
+        body.finish();
+        Ok(end)
+    }
+
+    fn watch(&self, request: &WatchRequest, stop: &Stop, sink: &mut dyn WatchSink<T>) -> Result<WatchEnd> {
+        let target = Query::watch(request, &self.selection).after(self.collection.path());
+        let call = Call {
+            accept: Self::accept(METADATA),
+            compressed: self.compress_watches,
+            // A proxy may hold the head back until the first event (F-06), so both have the one limit (D7).
+            limits: Limits { head: request.idle, silence: request.idle },
+            ..Call::get(&self.what.watch, &target)
+        };
+        let mut body = match self.client.send(&self.connections, &call, stop) {
+            Ok(body) => body,
+            Err(error) if error.kind() == ErrorKind::Silent => return Ok(WatchEnd::Silent),
+            Err(error) => return Err(error.at(Stage::WatchOpen)),
+        };
+        sink.opened();
+        crate::event::read_watch(&mut body, &self.settings, sink)
+            .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.watch) })
+            .map_err(|error| error.at(Stage::Watch))
+    }
+
+    fn name(&self) -> String {
+        self.collection.name()
+    }
+
+    fn can_stream(&self) -> bool {
+        self.streaming
+    }
+}
+
+impl<T> fmt::Debug for HttpListWatch<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HttpListWatch")
+            .field("client", &self.client)
+            .field("collection", &self.collection)
+            .field("selection", &self.selection)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! The `Authorization` header: sent, refreshed after a 401, never shown.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use informer_core::{Result, Stop};
+use ureq::http::{HeaderMap, HeaderValue};
+
+use super::get;
+use super::server::{Peer, Server};
+use crate::client::{Authorize, Client, Connection};
+
+/// A token that has a new number after each refresh.
+#[derive(Default)]
+struct Numbered(AtomicUsize);
+
+impl Authorize for Numbered {
+    fn header(&self) -> Result<Option<HeaderValue>> {
+        let token = format!("Bearer hunter{}", self.0.load(Ordering::SeqCst));
+        Ok(Some(HeaderValue::from_str(&token).unwrap()))
+    }
+
+    fn refresh(&self) {
+        self.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+fn client(url: &str) -> Client {
+    let mut headers = HeaderMap::new();
+    headers.insert("impersonate-user", HeaderValue::from_static("jane"));
+    let authorize: Arc<dyn Authorize> = Arc::new(Numbered::default());
+    Client::connect(Connection { authorize: Some(authorize), headers, ..Connection::new(url).unwrap() })
+}
+
+const UNAUTHORIZED: &str = r#"{"kind":"Status","reason":"Unauthorized","message":"Unauthorized","code":401}"#;
+
+#[test]
+fn d_13_a_401_refreshes_the_credentials_once() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        for (token, status) in
+            [(0, "401 Unauthorized"), (1, "200 OK"), (1, "401 Unauthorized"), (2, "401 Unauthorized")]
+        {
+            let request = peer.request();
+            assert_eq!(request.header("authorization"), Some(format!("Bearer hunter{token}").as_str()));
+            assert_eq!(request.header("impersonate-user"), Some("jane"));
+            peer.answer(status, "", UNAUTHORIZED);
+        }
+    });
+    let client = client(&server.url);
+    get(&client, &Stop::new()).unwrap();
+    let error = get(&client, &Stop::new()).unwrap_err();
+    assert!(error.is_unauthorized());
+    assert!(!format!("{error:?} {client:?}").contains("hunter"));
+    server.join();
+}
+
+#[test]
+fn without_credentials_a_401_is_final() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.answer("401 Unauthorized", "", UNAUTHORIZED);
+        peer.until_closed();
+    });
+    let client = Client::from_url(&server.url).unwrap();
+    assert!(get(&client, &Stop::new()).unwrap_err().is_unauthorized());
+    drop(client);
+    server.join();
+}
