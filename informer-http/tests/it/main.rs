@@ -1,1 +1,5 @@
 //! Integration tests.
+
+mod in_cluster;
+mod kubeconfig;
+mod tls_config;
