@@ -9,12 +9,14 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Error, ErrorKind, Result, Stop};
+use informer_core::{Error, ErrorKind, Result, Stage, Stop, SystemClock};
 use jiff::Timestamp;
 use rustls_pki_types::ServerName;
 use serde::de::DeserializeOwned;
 use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, header};
 
+use crate::auth::Credentials;
+use crate::config::{Config, Environment};
 use crate::status::{Answer, ERROR_BODY};
 use crate::transport::{
     Body, Connections, Failure, Limits, Lookup, Route, Size, TlsSource, error_in, origin, system_lookup,
@@ -61,6 +63,16 @@ pub(crate) trait Authorize: Send + Sync {
 
     /// The server did not accept what [`header`](Authorize::header) said: the next answer should be a fresh one.
     fn refresh(&self);
+}
+
+impl Authorize for Credentials {
+    fn header(&self) -> Result<Option<HeaderValue>> {
+        Ok(Credentials::header(self))
+    }
+
+    fn refresh(&self) {
+        Credentials::refresh(self);
+    }
 }
 
 /// What a [`Client`] is made from.
@@ -150,17 +162,38 @@ impl<'a> Call<'a> {
 }
 
 impl Client {
-    /// A client of the API server at `url`, without credentials: a test server, or `kubectl proxy`.
+    /// The client a program wants: of the kubeconfig, or of the pod it runs in ([`Config::infer`]).
     ///
     /// # Errors
-    /// When `url` is no `http://` address. `https://` takes certificates, so it takes a kubeconfig.
-    pub fn from_url(url: &str) -> Result<Self> {
-        let connection = Connection::new(url).map_err(|error| error.at(informer_core::Stage::Config))?;
-        if connection.base.scheme_str() == Some("https") {
-            let text = "an https:// server needs the certificates of a kubeconfig; use that instead of a URL";
-            return Err(Error::new(ErrorKind::Config, text).at(informer_core::Stage::Config));
-        }
+    /// When there is neither, or something in it is wrong; the text says where and what to do.
+    pub fn try_default() -> Result<Self> {
+        Client::new(&Config::infer()?)
+    }
+
+    /// A client as `config` says.
+    ///
+    /// # Errors
+    /// When the environment's proxy, or a file that has changed since, is not usable.
+    pub fn new(config: &Config) -> Result<Self> {
+        let at = |error: Error| error.at(Stage::Config);
+        let mut connection = Connection::new(&config.server_url()).map_err(at)?;
+        connection.tls = config.tls().map(|(tls, name)| (Arc::new(tls) as Arc<dyn TlsSource>, name));
+        let proxy = config.proxy(&Environment::process()).map_err(at)?;
+        connection.proxy = proxy.map(|proxy| proxy.to_ureq()).transpose()?;
+        connection.authorize = Some(Arc::new(config.credentials(Arc::new(SystemClock)).map_err(at)?));
+        connection.headers = config.headers().iter().cloned().collect();
+        connection.compress_lists = config.compress();
+        config.namespace().clone_into(&mut connection.namespace);
         Ok(Client::connect(connection))
+    }
+
+    /// A client of the API server at `url`, with nobody's credentials: a test server, or `kubectl proxy`. An https
+    /// server is checked against the system's roots.
+    ///
+    /// # Errors
+    /// When `url` is not the address of a server.
+    pub fn from_url(url: &str) -> Result<Self> {
+        Client::new(&Config::from_url(url)?)
     }
 
     pub(crate) fn connect(connection: Connection) -> Self {
