@@ -129,3 +129,41 @@ fn d_12_no_read_says_that_the_body_ended_while_the_stop_is_set() {
     assert!(error_in(&error).unwrap().is_stopped());
     server.join();
 }
+
+fn through(proxy: &str) -> Client {
+    let proxy = Some(ureq::Proxy::new(proxy).unwrap());
+    Client::connect(Connection { proxy, ..Connection::new("http://192.0.2.1:8001").unwrap() })
+}
+
+#[test]
+fn requests_go_through_a_connect_proxy_and_its_refusal_is_told() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        assert_eq!(peer.request().line(), "CONNECT 192.0.2.1:8001");
+        peer.send("HTTP/1.1 200 OK\r\n\r\n");
+        assert_eq!(peer.request().line(), "GET /x");
+        peer.answer("200 OK", "Connection: close\r\n", "{}");
+        let mut peer = Peer::accept(listener);
+        peer.request();
+        peer.send("HTTP/1.1 403 Forbidden\r\n\r\n");
+    });
+    let client = through(&server.url);
+    get(&client, &Stop::new()).unwrap();
+    let error = get(&client, &Stop::new()).unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Proxy);
+    server.join();
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_a_socks_proxy() {
+    let stop = Stop::new();
+    let theirs = stop.clone();
+    let server = Server::start(move |listener| {
+        let mut peer = Peer::accept(listener);
+        peer.stream.read_exact(&mut [0; 3]).unwrap();
+        theirs.set();
+        peer.until_closed();
+    });
+    stopped(&through(&server.url.replace("http", "socks5")), &stop);
+    server.join();
+}
