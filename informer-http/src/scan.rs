@@ -22,7 +22,7 @@ impl Scan {
         let mut at = self.pos;
         while at < bytes.len() {
             if self.in_string {
-                match memchr::memchr2(b'"', b'\\', &bytes[at..]) {
+                match string_end(&bytes[at..]) {
                     None => at = bytes.len(),
                     Some(found) if bytes[at + found] == b'"' => {
                         at += found + 1;
@@ -64,6 +64,28 @@ impl Scan {
     }
 }
 
+/// Where the first quote or backslash is. Most strings are short, so a search made for long ones starts late.
+fn string_end(bytes: &[u8]) -> Option<usize> {
+    const WORD: usize = size_of::<u64>();
+    /// Marks the top bit of the lowest byte of `word` that is `byte`, and perhaps of higher ones.
+    fn mark(word: u64, byte: u8) -> u64 {
+        const ONES: u64 = u64::MAX / 255;
+        let zero = word ^ (ONES * u64::from(byte));
+        zero.wrapping_sub(ONES) & !zero & (ONES << 7)
+    }
+    let (words, _) = bytes.as_chunks::<WORD>();
+    let mut at = 0;
+    for word in words.iter().take(4) {
+        let word = u64::from_le_bytes(*word);
+        let marks = mark(word, b'"') | mark(word, b'\\');
+        if marks != 0 {
+            return Some(at + marks.trailing_zeros() as usize / 8);
+        }
+        at += WORD;
+    }
+    memchr::memchr2(b'"', b'\\', &bytes[at..]).map(|found| at + found)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -82,6 +104,23 @@ mod tests {
         assert_eq!(end("]"), Some(0));
         assert_eq!(end(r#"{"a":"#), None);
         assert_eq!(end(""), None);
+    }
+
+    #[test]
+    fn the_end_of_a_string_is_found_at_any_distance() {
+        for mark in [b'"', b'\\'] {
+            for len in 0..70 {
+                for at in 0..len {
+                    // Neighbours of both marks, and bytes with the top bit set, must not be taken for one.
+                    let mut bytes: Vec<u8> =
+                        (0..len).map(|n| [b'!', b'#', b'[', b']', 0xdc, 0xa2][n % 6]).collect();
+                    assert_eq!(string_end(&bytes), None);
+                    bytes[at] = mark;
+                    bytes[len - 1] = mark;
+                    assert_eq!(string_end(&bytes), Some(at), "{bytes:?}");
+                }
+            }
+        }
     }
 
     #[test]
