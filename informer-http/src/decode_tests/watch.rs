@@ -72,6 +72,13 @@ fn w_2_a_partial_last_frame_is_dropped() {
 }
 
 #[test]
+fn w_2_whole_values_before_a_partial_one_are_told_without_a_newline_too() {
+    let (a, b) = (event("ADDED", &config_map("a", 1)), event("ADDED", &config_map("b", 2)));
+    let stream = format!("{}{}{{\"type\":", a.trim_end(), b.trim_end());
+    assert_eq!(told(&stream), ["Added n/a@1", "Added n/b@2"]);
+}
+
+#[test]
 fn f_97_the_end_is_told_by_what_ended_it() {
     let whole = event("ADDED", &config_map("a", 1));
     let silent =
