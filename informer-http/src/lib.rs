@@ -8,6 +8,7 @@ mod frame;
 mod item;
 mod list;
 mod scan;
+mod text;
 
 #[cfg(test)]
 mod decode_tests;
