@@ -6,11 +6,13 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::kube_core::{ApiResource, ClusterResourceScope, DynamicObject, PartialObjectMeta, Resource};
+use informer_core::kube_core::{
+    ApiResource, ClusterResourceScope, DynamicObject, PartialObjectMeta, Resource,
+};
 use informer_core::sync::Mutex;
 use informer_core::{
-    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer, Stage,
-    SystemClock,
+    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer,
+    Stage, SystemClock,
 };
 use informer_http::{Client, HttpListWatch};
 
@@ -93,10 +95,7 @@ impl SharedInformerFactory {
     /// # Errors
     /// [`ErrorKind::OptionsConflict`] when there is an informer of `T` already; it names who asked for it.
     #[track_caller]
-    pub fn configure<T: Representation>(
-        &self,
-        choose: impl FnOnce(&mut InformerOptions<T>),
-    ) -> Result<()> {
+    pub fn configure<T: Representation>(&self, choose: impl FnOnce(&mut InformerOptions<T>)) -> Result<()> {
         let mut options = InformerOptions::default();
         choose(&mut options);
         let caller = Location::caller();
@@ -110,7 +109,9 @@ impl SharedInformerFactory {
             None => Ok(()),
             Some(first) => Err(Error::new(
                 ErrorKind::OptionsConflict,
-                format!("configured at {caller}, too late: {first} has asked for an informer of this type already"),
+                format!(
+                    "configured at {caller}, too late: {first} has asked for an informer of this type already"
+                ),
             )),
         }
     }
@@ -213,11 +214,10 @@ impl SharedInformerFactory {
         caller: &'static Location<'static>,
     ) -> Result<SharedInformer<T>> {
         let defaults = self.inner.registry.lock().defaults::<T>().cloned().unwrap_or_default();
-        let pick = |wanted: &Option<String>, default: &Option<String>| {
-            wanted.as_ref().or(default.as_ref()).cloned()
-        };
-        let namespace = pick(&wanted.namespace, &defaults.namespace)
-            .unwrap_or_else(|| self.inner.namespace.clone());
+        let pick =
+            |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
+        let namespace =
+            pick(&wanted.namespace, &defaults.namespace).unwrap_or_else(|| self.inner.namespace.clone());
         let key = Key {
             representation: TypeId::of::<T>(),
             resource: resource.clone(),

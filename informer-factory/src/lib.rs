@@ -38,9 +38,11 @@ pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::kube_core;
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
-    HandlerStatus, Index, KeyRef, Lazy, Lister, ListWatch, MetaView, NamespaceLister, Object, ObjectKey, Phase,
-    Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop, Store,
-    SystemClock, WeakInformer,
+    HandlerStatus, Index, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object, ObjectKey,
+    Phase, Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop,
+    Store, SystemClock, WeakInformer,
 };
-pub use informer_http::{Api, Client, Config, HttpListWatch, KubeconfigOptions, ServedResource, find_resource};
+pub use informer_http::{
+    Api, Client, Config, HttpListWatch, KubeconfigOptions, ServedResource, find_resource,
+};
 pub use options::InformerOptions;

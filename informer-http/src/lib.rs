@@ -23,17 +23,22 @@
 
 mod api;
 mod auth;
+mod buffer;
 mod client;
 mod config;
 mod decode;
 mod discovery;
 mod event;
+mod frame;
+mod item;
 mod known;
 mod list;
 mod list_watch;
 mod path;
+mod scan;
 mod secret;
 mod status;
+mod text;
 mod tls;
 mod transport;
 
@@ -43,5 +48,7 @@ pub use config::{Config, Environment, Kubeconfig, KubeconfigOptions};
 pub use discovery::{ServedResource, find_resource};
 pub use list_watch::HttpListWatch;
 
+#[cfg(test)]
+mod decode_tests;
 #[cfg(test)]
 mod tests;

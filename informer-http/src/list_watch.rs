@@ -5,7 +5,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use informer_core::kube_core::{ApiResource, Resource};
+use informer_core::kube_core::{ApiResource, Resource, TypeMeta};
 use informer_core::{
     DecodeOptions, ErrorKind, ListEnd, ListRequest, ListSink, ListWatch, Representation, Result, Stage, Stop,
     WatchEnd, WatchRequest, WatchSink,
@@ -73,7 +73,7 @@ impl<T: Representation> HttpListWatch<T> {
             connections: client.informer_connections(),
             collection,
             selection: Selection::default(),
-            settings: DecodeSettings::default(),
+            settings: DecodeSettings { expected: expected::<T>(resource), ..DecodeSettings::default() },
             compress_watches: false,
             streaming: true,
             what: Texts { list: format!("list {name}"), watch: format!("watch {name}") },
@@ -140,6 +140,12 @@ impl<T: Representation> HttpListWatch<T> {
     fn accept(metadata: &'static str) -> &'static str {
         if <T::Resource as Resource>::metadata_api() { metadata } else { JSON }
     }
+}
+
+/// What objects must say they are. A server may answer a request for metadata with whole objects (DY-7).
+fn expected<T: Representation>(resource: &ApiResource) -> Option<TypeMeta> {
+    let whole = !<T::Resource as Resource>::metadata_api();
+    whole.then(|| TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() })
 }
 
 impl<T: Representation> ListWatch<T> for HttpListWatch<T> {

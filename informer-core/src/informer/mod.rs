@@ -163,7 +163,8 @@ impl<T: Object> SharedInformer<T> {
         if self.shared().threads.join_within(timeout) {
             return Ok(());
         }
-        let text = format!("{}: a thread has not ended within {timeout:?}; a handler still runs", self.name());
+        let text =
+            format!("{}: a thread has not ended within {timeout:?}; a handler still runs", self.name());
         Err(Error::new(ErrorKind::TimedOut, text).at(Stage::Wait))
     }
 

@@ -94,11 +94,6 @@ impl ServerUrl {
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
-
-    /// What stands before `/api` and `/apis`: empty, or `/like/this`.
-    pub(crate) fn prefix(&self) -> &str {
-        &self.prefix
-    }
 }
 
 impl fmt::Display for ServerUrl {
