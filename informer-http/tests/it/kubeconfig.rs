@@ -250,6 +250,19 @@ fn odd_but_valid_files_are_read() {
     }
 }
 
+#[test]
+fn deep_and_exploding_files_are_refused() {
+    let deep = 200_000;
+    let mut bomb = String::from("a0: &a0 [x, x, x, x, x, x, x, x, x]\n");
+    for n in 1..12 {
+        bomb += &format!("a{n}: &a{n} [{}]\n", vec![format!("*a{}", n - 1); 9].join(", "));
+    }
+    for text in ["[".repeat(deep), "{a: ".repeat(deep), "- ".repeat(deep), bomb] {
+        let error = Kubeconfig::parse(&text).unwrap_err();
+        assert!(error.to_string().len() < 200, "{error}");
+    }
+}
+
 /// Text that looks like a kubeconfig gone wrong.
 fn yaml_ish() -> impl Strategy<Value = String> {
     let pieces = prop::sample::select(vec![
