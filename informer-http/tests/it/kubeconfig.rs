@@ -207,12 +207,10 @@ fn a_secret_on_a_broken_line_is_in_no_part_of_the_error() {
         "clusters:\n- name: u\n  cluster:\n    insecure-skip-tls-verify: hunter2\n",
         "---\ntoken: hunter2\n---\ntoken: hunter2\n",
         "kind: hunter2\n",
+        "hunter2: 1\nhunter2: 2\n",
         "users:\n- name: u\n\tuser: hunter2\n",
     ] {
-        let Err(error) = Kubeconfig::parse(text) else {
-            assert!(text.contains("hunter2 hunter2") || text.contains(": hunter2: "), "taken: {text:?}");
-            continue;
-        };
+        let error = Kubeconfig::parse(text).map(drop).expect_err(text);
         let mut whole = format!("{error} {error:?} {}", error.chain());
         let mut cause = std::error::Error::source(&error);
         while let Some(inner) = cause {
