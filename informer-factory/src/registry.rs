@@ -93,10 +93,6 @@ impl Registry {
 }
 
 impl Entry {
-    pub(crate) fn informer(&self) -> &dyn AnyInformer {
-        &*self.informer
-    }
-
     pub(crate) fn share(&self) -> Box<dyn AnyInformer> {
         self.informer.share()
     }

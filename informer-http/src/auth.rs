@@ -117,8 +117,8 @@ struct TokenFile {
 struct State {
     /// The last good token.
     value: HeaderValue,
-    /// When the last reading began, good or not.
-    asked_at: Instant,
+    /// When the last reading began, good or not; none while the token beside the file stands in from the start.
+    asked_at: Option<Instant>,
     /// The number of the last reading that began.
     begun: u64,
     /// The number of the reading `value` is from.
@@ -134,23 +134,21 @@ impl TokenFile {
         clock: Arc<dyn Clock>,
         read: Box<ReadToken>,
     ) -> Result<Self> {
-        let asked_at = clock.now();
-        let (value, failing) = match (token(&path, &*read), fallback) {
-            (Ok(value), _) => (value, false),
+        let now = clock.now();
+        let (value, asked_at) = match (token(&path, &*read), fallback) {
+            (Ok(value), _) => (value, Some(now)),
             (Err(error), None) => return Err(error),
-            (Err(error), Some(fallback)) => {
-                log::warn!(target: "informer::http", "{error}; the token beside it is used");
-                (bearer(fallback.expose()).ok_or_else(|| bad("the token"))?, true)
-            }
+            // The first request tries again, and says in the log that it failed.
+            (Err(_), Some(fallback)) => (bearer(fallback.expose()).ok_or_else(|| bad("the token"))?, None),
         };
-        let state = State { value, asked_at, begun: 0, taken: 0, failing };
+        let state = State { value, asked_at, begun: 0, taken: 0, failing: false };
         Ok(TokenFile { path, clock, read, state: Mutex::new(state) })
     }
 
     fn header(&self) -> HeaderValue {
         let now = self.clock.now();
         let mut state = self.state.lock();
-        if now.saturating_duration_since(state.asked_at) < MAX_AGE {
+        if state.asked_at.is_some_and(|at| now.saturating_duration_since(at) < MAX_AGE) {
             return state.value.clone();
         }
         // Setting the time first is what keeps the others from reading too.
@@ -173,7 +171,7 @@ impl TokenFile {
         drop(state);
         match report {
             Some(Report::Failing(error)) => {
-                log::warn!(target: "informer::http", "{error}; the old token is used on");
+                log::warn!(target: "informer::http", "{error}; the token known so far is used");
             }
             Some(Report::Recovered) => {
                 log::info!(target: "informer::http", "token file {} can be read again", self.path.display());
@@ -192,7 +190,7 @@ enum Report {
 
 impl State {
     fn begin(&mut self, now: Instant) -> u64 {
-        self.asked_at = now;
+        self.asked_at = Some(now);
         self.begun += 1;
         self.begun
     }
@@ -438,15 +436,20 @@ mod tests {
                 Credentials::with_reader(&file(Path::new("x")), clock.clone(), Box::new(read)).unwrap();
             Slow { credentials: Arc::new(credentials), clock, began }
         }
+
+        /// What ends the reading that begins next. The limit only turns a missing reading into a failure.
+        fn begun(&self) -> mpsc::Sender<&'static str> {
+            self.began.recv_timeout(Duration::from_secs(60)).unwrap()
+        }
     }
 
     #[test]
     fn a_slow_reading_holds_up_nobody_else() {
         let slow = Slow::new();
-        slow.clock.advance(60);
+        slow.clock.advance(61);
         let theirs = Arc::clone(&slow.credentials);
         let reader = spawn("reader", move || assert_eq!(shown(&theirs), "Bearer b")).unwrap();
-        let tell = slow.began.recv().unwrap();
+        let tell = slow.begun();
         assert_eq!(shown(&slow.credentials), "Bearer a");
         tell.send("b").unwrap();
         reader.join().unwrap();
@@ -459,7 +462,7 @@ mod tests {
         let refresh = || {
             let theirs = Arc::clone(&slow.credentials);
             let thread = spawn("reader", move || theirs.refresh()).unwrap();
-            (thread, slow.began.recv().unwrap())
+            (thread, slow.begun())
         };
         let (early, tell_early) = refresh();
         let (late, tell_late) = refresh();

@@ -180,7 +180,9 @@ impl Client {
         connection.tls = config.tls().map(|(tls, name)| (Arc::new(tls) as Arc<dyn TlsSource>, name));
         let proxy = config.proxy(&Environment::process()).map_err(at)?;
         connection.proxy = proxy.map(|proxy| proxy.to_ureq()).transpose()?;
-        connection.authorize = Some(Arc::new(config.credentials(Arc::new(SystemClock)).map_err(at)?));
+        let credentials = config.credentials(Arc::new(SystemClock)).map_err(at)?;
+        // Nobody's credentials cannot be refreshed: a 401 is final then.
+        connection.authorize = credentials.header().is_some().then(|| Arc::new(credentials) as Arc<dyn Authorize>);
         connection.headers = config.headers().iter().cloned().collect();
         connection.compress_lists = config.compress();
         config.namespace().clone_into(&mut connection.namespace);

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use informer_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 
 use crate::secret::Secret;
 
@@ -77,8 +78,9 @@ pub(crate) struct User {
     pub(crate) as_user_extra: Option<BTreeMap<String, Option<Vec<String>>>>,
     pub(crate) username: Option<String>,
     pub(crate) password: Option<Secret>,
-    pub(crate) auth_provider: Option<Present>,
-    pub(crate) exec: Option<Present>,
+    /// Only that it is there counts; its content, secrets included, is not kept. The same for `exec`.
+    pub(crate) auth_provider: Option<IgnoredAny>,
+    pub(crate) exec: Option<IgnoredAny>,
 }
 
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -88,13 +90,6 @@ pub(crate) struct Context {
     pub(crate) user: Option<String>,
     pub(crate) namespace: Option<String>,
 }
-
-/// A field whose being there is all that counts yet; its content, secrets included, is not kept.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct Present(
-    #[allow(dead_code, reason = "holds nothing; serde needs a field")] serde::de::IgnoredAny,
-);
 
 /// Reads the file at `path`.
 ///

@@ -247,7 +247,8 @@ impl Kubeconfig {
 
     /// The files and the names that could have been meant.
     fn has<'a>(&self, names: impl Iterator<Item = &'a String>) -> String {
-        let names: Vec<&str> = names.map(String::as_str).collect();
+        // A name may hold anything; the message stays one line.
+        let names: Vec<String> = names.map(|name| name.escape_debug().to_string()).collect();
         match names.as_slice() {
             [] => format!("{}; it has none", self.place()),
             names => format!("{}; it has: {}", self.place(), names.join(", ")),

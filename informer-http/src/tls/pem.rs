@@ -59,7 +59,7 @@ impl Pem {
 
     /// Every certificate in `bytes`, at least one (F-74).
     pub(crate) fn certificates(&self, bytes: &[u8]) -> Result<Vec<CertificateDer<'static>>> {
-        let begun = count(bytes, b"-----BEGIN CERTIFICATE-----");
+        let begun = lines(bytes, "-----BEGIN CERTIFICATE-----");
         let found: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(bytes)
             .collect::<Result<_, _>>()
             .map_err(|_| self.bad("is not valid PEM"))?;
@@ -77,8 +77,8 @@ impl Pem {
     /// The private key in `bytes`; the first, as other programs do.
     pub(crate) fn private_key(&self, bytes: &[u8]) -> Result<PrivateKeyDer<'static>> {
         // Asked before parsing: to the parser, an encrypted key is nothing or broken base64.
-        if count(bytes, b"-----BEGIN ENCRYPTED PRIVATE KEY-----") > 0
-            || count(bytes, b"Proc-Type: 4,ENCRYPTED") > 0
+        if lines(bytes, "-----BEGIN ENCRYPTED PRIVATE KEY-----") > 0
+            || lines(bytes, "Proc-Type: 4,ENCRYPTED") > 0
         {
             return Err(self.bad("is an encrypted key, and nobody can be asked for its passphrase; decrypt it first (openssl pkey)"));
         }
@@ -113,9 +113,16 @@ fn read(path: &PathBuf) -> io::Result<Vec<u8>> {
 }
 
 fn has_key(bytes: &[u8]) -> bool {
-    count(bytes, b"PRIVATE KEY-----") > 0
+    ["", "RSA ", "EC ", "ENCRYPTED "]
+        .iter()
+        .any(|kind| lines(bytes, &format!("-----BEGIN {kind}PRIVATE KEY-----")) > 0)
 }
 
-fn count(bytes: &[u8], word: &[u8]) -> usize {
-    bytes.windows(word.len()).filter(|window| *window == word).count()
+/// How many lines begin with `words`, indented or not. Only lines at the margin are PEM: that is the difference
+/// between what was meant and what can be read.
+fn lines(bytes: &[u8], words: &str) -> usize {
+    bytes
+        .split(|byte| matches!(byte, b'\n' | b'\r'))
+        .filter(|line| line.trim_ascii_start().starts_with(words.as_bytes()))
+        .count()
 }
