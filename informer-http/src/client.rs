@@ -182,7 +182,8 @@ impl Client {
         connection.proxy = proxy.map(|proxy| proxy.to_ureq()).transpose()?;
         let credentials = config.credentials(Arc::new(SystemClock)).map_err(at)?;
         // Nobody's credentials cannot be refreshed: a 401 is final then.
-        connection.authorize = credentials.header().is_some().then(|| Arc::new(credentials) as Arc<dyn Authorize>);
+        connection.authorize =
+            credentials.header().is_some().then(|| Arc::new(credentials) as Arc<dyn Authorize>);
         connection.headers = config.headers().iter().cloned().collect();
         connection.compress_lists = config.compress();
         config.namespace().clone_into(&mut connection.namespace);
