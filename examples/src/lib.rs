@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use informer_factory::{Error, Stop};
+use informer_factory::{Error, ErrorKind, Stop};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -17,10 +17,16 @@ pub fn run(main: impl FnOnce() -> Result<(), Error>) -> ExitCode {
     }
 }
 
-/// One line on standard error for a person.
+/// One line on standard error for a person: what failed, and what to do about it.
 #[expect(clippy::print_stderr, reason = "a program's last word belongs there")]
 pub fn say_error(error: &Error) {
-    eprintln!("error: {}", error.chain());
+    let advice = match error.kind() {
+        ErrorKind::Forbidden => "; ask for the right to list and watch it (kubectl auth can-i --list shows yours)",
+        ErrorKind::Unauthorized => "; log in again, or check the credentials of the kubeconfig",
+        ErrorKind::NotFound => "; kubectl api-resources lists what the server has",
+        _ => "",
+    };
+    eprintln!("error: {}{advice}", error.chain());
 }
 
 /// Logs to standard error as `RUST_LOG` says; by default only what the program does not print itself.
