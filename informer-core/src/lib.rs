@@ -4,6 +4,9 @@ pub mod sync;
 pub mod time;
 
 pub mod backoff;
+#[cfg(feature = "bench-internals")]
+#[doc(hidden)]
+pub mod bench;
 mod error;
 mod event;
 mod handler;
