@@ -8,8 +8,8 @@ use informer_benches::{object, objects};
 use informer_core::bench::{Delta, Queue};
 use informer_core::sync::Mutex;
 use informer_core::{
-    ChangeKind, Error, Flow, ListEnd, ListRequest, ListSink, ListWatch, Result, SharedInformer, Stop, WatchEnd,
-    WatchRequest, WatchSink,
+    ChangeKind, Error, Flow, ListEnd, ListRequest, ListSink, ListWatch, Result, SharedInformer, Stop,
+    WatchEnd, WatchRequest, WatchSink,
 };
 use k8s_openapi::api::core::v1::ConfigMap;
 

@@ -73,7 +73,10 @@ impl<T: Object> Batch<T> {
     /// The batch that puts `objects` in.
     #[must_use]
     pub fn of(objects: &[Arc<T>]) -> Self {
-        let change = |object: &Arc<T>| crate::store::Change { key: object.meta().key(), new: Some(Arc::clone(object)) };
+        let change = |object: &Arc<T>| crate::store::Change {
+            key: object.meta().key(),
+            new: Some(Arc::clone(object)),
+        };
         Batch(objects.iter().map(change).collect())
     }
 
