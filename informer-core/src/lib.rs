@@ -4,6 +4,7 @@ pub mod sync;
 pub mod time;
 
 pub mod backoff;
+mod contain;
 mod error;
 mod event;
 mod handler;

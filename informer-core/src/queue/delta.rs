@@ -2,11 +2,12 @@
 //!
 //! A delta is a wire fact. Whether it is an add or an update is decided against the store when it is applied (C-1).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::fold::{Fold, Folded};
 use crate::key::ObjectKey;
-use crate::meta::Object;
+use crate::meta::{Object, other_uid};
 
 /// One thing the reflector learnt.
 pub(crate) enum Delta<T> {
@@ -80,65 +81,108 @@ impl<T: Object> Fold for Delta<T> {
         }
     }
 
+    /// The table of the specification, section 3. Whatever the store holds, applying what is left comes to the same
+    /// objects as applying both.
     fn fold(older: Self, newer: Self, waste: &mut Vec<Self>) -> Folded<Self> {
         match (older, newer) {
-            (old @ Delta::Upsert { .. }, new @ Delta::Upsert { .. }) => {
-                if uid(&old) == uid(&new) {
-                    waste.push(old);
-                    Folded::One(new)
-                } else {
-                    Folded::Both(old, new)
-                }
-            }
-            (old @ Delta::Upsert { .. }, Delta::Delete { key, what, .. }) => {
-                // Only an upsert of another UID would have made the deletion void; after this one it is not.
-                let what = match (what, old) {
-                    (Deletion::Unseen(_), Delta::Upsert { object, .. }) => {
-                        Deletion::Unseen(object.meta().uid.to_owned())
-                    }
-                    (what, old) => {
-                        waste.push(old);
-                        what
-                    }
-                };
-                Folded::One(Delta::Delete { key, what, forced: true })
-            }
-            // The first deletion told the end of what the store holds; an upsert between them was folded away.
-            (old @ Delta::Delete { .. }, new @ Delta::Delete { .. }) => {
-                waste.push(new);
-                Folded::One(old)
-            }
-            (old @ Delta::Unreadable { .. }, new) => {
+            (old @ Delta::Upsert { .. }, new @ Delta::Upsert { .. }) if uid(&old) == uid(&new) => {
                 waste.push(old);
                 Folded::One(new)
+            }
+            (old @ Delta::Upsert { .. }, new @ Delta::Delete { .. }) => {
+                if other_uid(uid(&old), uid(&new)) {
+                    waste.push(new); // void: after the upsert the store holds another object of this name
+                    return Folded::One(old);
+                }
+                waste.push(old);
+                Folded::One(new.forced())
+            }
+            (old @ Delta::Delete { .. }, new @ Delta::Delete { .. }) => fold_deletions(old, new, waste),
+            (old @ Delta::Unreadable { .. }, new @ Delta::Upsert { .. }) => {
+                waste.push(old);
+                Folded::One(new)
+            }
+            (Delta::Unreadable { key, uid: before, .. }, Delta::Unreadable { uid, resource_version, .. })
+                if !other_uid(&before, &uid) =>
+            {
+                let uid = if uid.is_empty() { before } else { uid };
+                Folded::One(Delta::Unreadable { key, uid, resource_version })
+            }
+            (old @ Delta::Unreadable { .. }, new @ Delta::Delete { .. })
+                if !other_uid(uid(&old), uid(&new)) =>
+            {
+                // Both UIDs known: the first would have removed any other object, the second this one.
+                let sure = !uid(&old).is_empty() && !uid(&new).is_empty();
+                waste.push(old);
+                Folded::One(if sure { new.forced() } else { new })
             }
             (old, new) => Folded::Both(old, new),
         }
     }
 
-    fn superseded(self, by: &mut Self, waste: &mut Vec<Self>) -> Option<Self> {
-        match self {
-            // Real final states are news that the list cannot tell.
-            Delta::Delete { what: Deletion::Final(_), .. } => Some(self),
-            Delta::Replace(ref older) => {
-                if let Delta::Replace(newer) = by {
-                    newer.initial |= older.initial;
-                }
-                waste.push(self);
-                None
+    /// A complete list supersedes everything before it but real final states, which are news it cannot tell: the
+    /// first of each key, which is the one of what the store holds. An incomplete one deletes nothing, so it
+    /// supersedes only its like.
+    fn supersede(older: Vec<Self>, by: &mut Self, waste: &mut Vec<Self>) -> Vec<Self> {
+        let Delta::Replace(newer) = by else { return older };
+        let mut told = HashSet::new();
+        let mut keep = |delta: &Self| match delta {
+            Delta::Replace(older) => {
+                let superseded = newer.complete || !older.complete;
+                newer.initial |= superseded && older.initial;
+                !superseded
             }
-            _ => {
-                waste.push(self);
-                None
+            Delta::Delete { key, what: Deletion::Final(_), .. } => {
+                !newer.complete || told.insert(key.clone())
+            }
+            _ => !newer.complete,
+        };
+        let mut kept = Vec::new();
+        for delta in older {
+            if keep(&delta) {
+                kept.push(delta);
+            } else {
+                waste.push(delta);
             }
         }
+        kept
     }
+}
+
+impl<T> Delta<T> {
+    /// A deletion that removes whatever is stored.
+    fn forced(mut self) -> Self {
+        if let Delta::Delete { forced, .. } = &mut self {
+            *forced = true;
+        }
+        self
+    }
+}
+
+/// Two deletions of one key; what was between them has been folded into the second.
+fn fold_deletions<T: Object>(old: Delta<T>, new: Delta<T>, waste: &mut Vec<Delta<T>>) -> Folded<Delta<T>> {
+    let differ = other_uid(uid(&old), uid(&new));
+    let any = matches!(&old, Delta::Delete { forced: true, .. })
+        || matches!(&new, Delta::Delete { forced: true, .. })
+        || uid(&old).is_empty()
+        || uid(&new).is_empty();
+    if differ && !any {
+        return Folded::Both(old, new); // each removes its own object only
+    }
+    // The first tells the end of what the store holds. Of one object the later final state is the better one.
+    let seen = matches!(&new, Delta::Delete { what: Deletion::Final(_), .. });
+    let (kept, gone) = if !differ && seen { (new, old) } else { (old, new) };
+    waste.push(gone);
+    Folded::One(if any { kept.forced() } else { kept })
 }
 
 fn uid<T: Object>(delta: &Delta<T>) -> &str {
     match delta {
-        Delta::Upsert { object, .. } => object.meta().uid,
-        _ => "",
+        Delta::Upsert { object, .. } | Delta::Delete { what: Deletion::Final(object), .. } => {
+            object.meta().uid
+        }
+        Delta::Delete { what: Deletion::Unseen(uid), .. } | Delta::Unreadable { uid, .. } => uid,
+        Delta::Replace(_) => "",
     }
 }
 

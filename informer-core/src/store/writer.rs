@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::index::{Function, IndexInstance, IndexOf, prepare};
 use super::table::{Change, Stale};
 use super::{Shared, Store};
+use crate::contain::discard_all;
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::meta::Object;
@@ -55,10 +56,10 @@ impl<T: Object> StoreWriter<T> {
         table.timeline = batch.timeline;
         drop(table);
 
-        // Replaced objects and index values end here, outside the lock: dropping them is user code.
-        drop(garbage);
-        drop(prepared);
         self.shared.wake(batch.changes, &stale_keys, batch.version, lowered);
+        // Replaced objects and index values end here, outside the lock: dropping them is user code.
+        discard_all(garbage);
+        discard_all(prepared);
         bad
     }
 
