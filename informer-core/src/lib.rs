@@ -7,6 +7,8 @@ pub mod backoff;
 mod contain;
 mod error;
 mod event;
+#[cfg(test)]
+mod fixture;
 mod handler;
 mod informer;
 mod json;

@@ -227,3 +227,6 @@ impl<T: Object> Work<'_, T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

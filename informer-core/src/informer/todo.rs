@@ -172,3 +172,6 @@ impl<T: Object> Fold for Entry<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::fold::{Fold, Folded};
-use crate::key::ObjectKey;
+use crate::key::{KeyRef, ObjectKey};
 use crate::meta::{Object, other_uid};
 
 /// One thing the reflector learnt.
@@ -81,8 +81,8 @@ impl<T: Object> Fold for Delta<T> {
         }
     }
 
-    /// The table of the specification, section 3. Whatever the store holds, applying what is left comes to the same
-    /// objects as applying both.
+    /// The table of the specification, with what it leaves open decided so that nothing is lost: whatever the store
+    /// holds, applying what is left comes to the same objects as applying both.
     fn fold(older: Self, newer: Self, waste: &mut Vec<Self>) -> Folded<Self> {
         match (older, newer) {
             (old @ Delta::Upsert { .. }, new @ Delta::Upsert { .. }) if uid(&old) == uid(&new) => {
@@ -90,7 +90,7 @@ impl<T: Object> Fold for Delta<T> {
                 Folded::One(new)
             }
             (old @ Delta::Upsert { .. }, new @ Delta::Delete { .. }) => {
-                if other_uid(uid(&old), uid(&new)) {
+                if other_uid(uid(&old), uid(&new)) && !new.is_forced() {
                     waste.push(new); // void: after the upsert the store holds another object of this name
                     return Folded::One(old);
                 }
@@ -120,36 +120,81 @@ impl<T: Object> Fold for Delta<T> {
         }
     }
 
-    /// A complete list supersedes everything before it but real final states, which are news it cannot tell: the
-    /// first of each key, which is the one of what the store holds. An incomplete one deletes nothing, so it
-    /// supersedes only its like.
+    /// A list supersedes what was queued before it but real final states, which are news that it cannot tell: the
+    /// first of each key, which is the one of what the store holds. What it leaves as it is, stays.
     fn supersede(older: Vec<Self>, by: &mut Self, waste: &mut Vec<Self>) -> Vec<Self> {
         let Delta::Replace(newer) = by else { return older };
-        let mut told = HashSet::new();
-        let mut keep = |delta: &Self| match delta {
-            Delta::Replace(older) => {
-                let superseded = newer.complete || !older.complete;
-                newer.initial |= superseded && older.initial;
-                !superseded
-            }
-            Delta::Delete { key, what: Deletion::Final(_), .. } => {
-                !newer.complete || told.insert(key.clone())
-            }
-            _ => !newer.complete,
-        };
         let mut kept = Vec::new();
+        let mut told = HashSet::new();
         for delta in older {
-            if keep(&delta) {
-                kept.push(delta);
-            } else {
-                waste.push(delta);
+            let keep = match &delta {
+                // Below, it comes apart: what the newer list leaves of it is kept.
+                Delta::Replace(list) if newer.complete || !list.complete => {
+                    newer.initial |= list.initial;
+                    false
+                }
+                Delta::Replace(_) => true,
+                Delta::Delete { key, what: Deletion::Final(_), .. } if !newer.leaves(key) => {
+                    told.insert(key.clone())
+                }
+                Delta::Upsert { key, .. } | Delta::Delete { key, .. } | Delta::Unreadable { key, .. } => {
+                    newer.leaves(key)
+                }
+            };
+            match delta {
+                delta if keep => kept.push(delta),
+                Delta::Replace(list) => newer.outlive(list, &mut kept, waste),
+                delta => waste.push(delta),
             }
         }
         kept
     }
 }
 
+impl<T: Object> Replace<T> {
+    /// Whether the list leaves what is stored under `key`, listed or not: an incomplete list deletes nothing, and
+    /// what does not decode keeps its older state.
+    fn leaves(&self, key: &ObjectKey) -> bool {
+        !self.complete || self.unreadable.iter().any(|(other, ..)| other == key)
+    }
+
+    /// What is left of the `older` list after this one, as single deltas: whatever this one leaves.
+    fn outlive(&self, older: Replace<T>, kept: &mut Vec<Delta<T>>, waste: &mut Vec<Delta<T>>) {
+        let listed: HashSet<KeyRef<'_>> = self.items.iter().map(|object| object.meta().key_ref()).collect();
+        let stays = |key: &ObjectKey| self.leaves(key) && !listed.contains(&key.as_ref());
+        let mut seen = HashSet::new();
+        for object in older.items {
+            let key = object.meta().key();
+            let delta = Delta::Upsert { key: key.clone(), object };
+            if stays(&key) {
+                seen.insert(key);
+                kept.push(delta);
+            } else {
+                waste.push(delta);
+            }
+        }
+        for (key, uid, resource_version) in older.unreadable {
+            if stays(&key) {
+                seen.insert(key.clone());
+                kept.push(Delta::Unreadable { key, uid, resource_version });
+            }
+        }
+        if older.complete {
+            let missing = self.unreadable.iter().filter(|(key, ..)| !seen.contains(key) && stays(key));
+            kept.extend(missing.map(|(key, ..)| Delta::Delete {
+                key: key.clone(),
+                what: Deletion::Unseen(String::new()),
+                forced: true,
+            }));
+        }
+    }
+}
+
 impl<T> Delta<T> {
+    fn is_forced(&self) -> bool {
+        matches!(self, Delta::Delete { forced: true, .. })
+    }
+
     /// A deletion that removes whatever is stored.
     fn forced(mut self) -> Self {
         if let Delta::Delete { forced, .. } = &mut self {
@@ -162,10 +207,7 @@ impl<T> Delta<T> {
 /// Two deletions of one key; what was between them has been folded into the second.
 fn fold_deletions<T: Object>(old: Delta<T>, new: Delta<T>, waste: &mut Vec<Delta<T>>) -> Folded<Delta<T>> {
     let differ = other_uid(uid(&old), uid(&new));
-    let any = matches!(&old, Delta::Delete { forced: true, .. })
-        || matches!(&new, Delta::Delete { forced: true, .. })
-        || uid(&old).is_empty()
-        || uid(&new).is_empty();
+    let any = old.is_forced() || new.is_forced() || uid(&old).is_empty() || uid(&new).is_empty();
     if differ && !any {
         return Folded::Both(old, new); // each removes its own object only
     }

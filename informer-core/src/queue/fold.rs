@@ -169,9 +169,9 @@ impl<E: Fold> FoldQueue<E> {
     /// so that no key has more entries than its table says.
     fn fold_in(&mut self, mut entry: E, waste: &mut Vec<E::Waste>) -> usize {
         let Some(key) = entry.key() else {
-            self.supersede(&mut entry, waste);
+            let vanished = self.supersede(&mut entry, waste);
             self.append(entry);
-            return 0;
+            return vanished;
         };
         // Where `entry` stands; at first nowhere.
         let mut place = None;
@@ -229,14 +229,17 @@ impl<E: Fold> FoldQueue<E> {
         }
     }
 
-    fn supersede(&mut self, by: &mut E, waste: &mut Vec<E::Waste>) {
-        let older = std::mem::take(&mut self.slots).into_iter().flatten().collect();
+    /// What is left of the older entries folds anew: barriers between them may have gone.
+    fn supersede(&mut self, by: &mut E, waste: &mut Vec<E::Waste>) -> usize {
+        let older: Vec<E> = std::mem::take(&mut self.slots).into_iter().flatten().collect();
+        let before = older.len();
         let kept = E::supersede(older, by, waste);
-        self.folded += (self.live - kept.len()) as u64;
-        self.live = kept.len();
-        self.weight = kept.iter().map(E::weight).sum();
-        self.slots = kept.into_iter().map(Some).collect();
-        // The caller appends a barrier next, which empties `places`: nothing folds across it.
+        self.folded += before.saturating_sub(kept.len()) as u64;
+        self.places = Some(HashMap::new());
+        self.first = 0;
+        self.live = 0;
+        self.weight = 0;
+        kept.into_iter().map(|entry| self.fold_in(entry, waste)).sum()
     }
 
     /// Drops empty slots at both ends, and all of them once they are more than the entries: a key that comes and goes
@@ -275,5 +278,114 @@ impl<E> std::fmt::Debug for FoldQueue<E> {
             .field("weight", &self.weight)
             .field("folded", &self.folded)
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::key;
+
+    /// An entry that folds as adds and deletes of handlers do: `A` and `D` cancel out, two `A` become the later one.
+    #[derive(Debug, PartialEq)]
+    struct Entry(&'static str, char);
+
+    impl Fold for Entry {
+        type Waste = Entry;
+
+        fn key(&self) -> Option<ObjectKey> {
+            Some(key(self.0))
+        }
+
+        fn is_initial(&self) -> bool {
+            self.1 == 'I'
+        }
+
+        fn fold(older: Self, newer: Self, waste: &mut Vec<Entry>) -> Folded<Self> {
+            match (older.1, newer.1) {
+                ('A' | 'I', 'D') => {
+                    waste.extend([older, newer]);
+                    Folded::Nothing
+                }
+                ('D', _) => Folded::Both(older, newer),
+                _ => {
+                    waste.push(older);
+                    Folded::One(newer)
+                }
+            }
+        }
+    }
+
+    fn room(queue: &FoldQueue<Entry>) -> (usize, usize) {
+        let places = queue.places.as_ref();
+        (queue.slots.len(), places.map_or(0, |places| places.values().map(Vec::len).sum()))
+    }
+
+    #[test]
+    fn d2_keys_that_come_and_go_take_no_room() {
+        let mut queue = FoldQueue::new(1);
+        let mut waste = Vec::new();
+        let mut vanished = 0;
+        queue.push(Entry("first", 'A'), &mut waste);
+        for round in 0..1000 {
+            // Interleaved, so that no key's entries are ever at the end together.
+            vanished += queue.push(Entry("a", 'I'), &mut waste);
+            vanished += queue.push(Entry("b", 'A'), &mut waste);
+            if round % 2 == 0 {
+                vanished += queue.push(Entry("b", 'D'), &mut waste);
+                vanished += queue.push(Entry("b", 'A'), &mut waste);
+            }
+            vanished += queue.push(Entry("a", 'D'), &mut waste);
+            vanished += queue.push(Entry("b", 'D'), &mut waste);
+            waste.clear();
+        }
+        assert_eq!(vanished, 1000, "each swallowed initial entry is answered");
+        let (slots, places) = room(&queue);
+        assert!(slots <= 20 && places == 1, "{slots} slots, {places} places");
+        assert_eq!(queue.take(), [Entry("first", 'A')]);
+    }
+
+    #[test]
+    fn d2_numbers_of_taken_entries_are_forgotten() {
+        let mut queue = FoldQueue::new(4);
+        let mut waste = Vec::new();
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h"];
+        for name in names {
+            queue.push(Entry(name, 'A'), &mut waste);
+        }
+        for round in 0..1000 {
+            let name = names[round % names.len()];
+            assert_eq!(queue.pop(), Some(Entry(name, 'A')));
+            queue.push(Entry(name, 'A'), &mut waste);
+            assert_eq!(room(&queue), (8, 8));
+        }
+        assert_eq!(queue.folded(), 0, "an entry that was taken folds with nothing");
+    }
+
+    #[test]
+    fn d2_far_below_the_limit_folding_ends() {
+        let mut queue = FoldQueue::new(4);
+        let mut waste = Vec::new();
+        for name in ["a", "b", "c", "d", "a"] {
+            queue.push(Entry(name, 'A'), &mut waste);
+        }
+        assert_eq!((queue.weight(), queue.folded()), (4, 1));
+        queue.pop();
+        queue.pop();
+        queue.push(Entry("c", 'A'), &mut waste);
+        assert_eq!((queue.weight(), queue.folded()), (3, 1));
+        assert_eq!(queue.front(), Some(&Entry("c", 'A')));
+    }
+
+    #[test]
+    fn f_17_a_queue_that_was_long_gives_its_memory_back() {
+        let mut queue = FoldQueue::new(1 << 20);
+        let mut waste = Vec::new();
+        for _ in 0..5000 {
+            queue.push(Entry("a", 'A'), &mut waste);
+        }
+        assert_eq!(queue.take().len(), 5000);
+        assert!(queue.slots.capacity() <= 1024, "{}", queue.slots.capacity());
+        assert!(queue.is_empty() && queue.front().is_none() && queue.pop().is_none());
     }
 }
