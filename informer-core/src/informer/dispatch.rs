@@ -630,3 +630,6 @@ impl<T: Object> Slot<T> {
         now
     }
 }
+
+#[cfg(test)]
+mod tests;
