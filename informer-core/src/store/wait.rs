@@ -177,3 +177,6 @@ impl Goal {
         Error::new(kind, text)
     }
 }
+
+#[cfg(test)]
+mod tests;
