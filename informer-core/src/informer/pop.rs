@@ -9,6 +9,7 @@ use std::time::Instant;
 use super::apply::{Batch, apply};
 use super::dispatch::{BoxHandler, Lent, Next, SlotId, Waste};
 use super::shared::Shared;
+use super::todo::{discard_event, discard_events};
 use crate::contain::{discard, discard_all};
 use crate::event::Event;
 use crate::key::KeyRef;
@@ -103,9 +104,9 @@ fn call<T: Object>(shared: &Arc<Shared<T>>, lent: Lent<T>) -> Returned<T> {
             "{}: handler {slot} panicked on {event:?}; the event counts as handled", shared.name
         );
     }
-    discard(event);
-    if spent.is_some() {
-        discard(spent);
+    discard_event(event);
+    if let Some(events) = spent {
+        discard_events(events);
     }
     Returned { slot, handler, initial, panicked }
 }
@@ -136,7 +137,7 @@ fn boundary<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) -> bool {
 fn admit<T: Object>(shared: &Arc<Shared<T>>) {
     let replay: Vec<Event<T>> =
         shared.store.list().into_iter().map(|object| Event::Added { object, initial: true }).collect();
-    let replay: Arc<[Event<T>]> = replay.into();
+    let replay = Arc::new(replay);
     let mut waste = Waste::default();
     let own = shared.dispatch.lock().admit(&replay, shared.clock.now(), &mut waste);
     shared.dispatch.notify_all();
@@ -151,6 +152,7 @@ fn admit<T: Object>(shared: &Arc<Shared<T>>) {
         }
     }
     shared.discard(waste);
+    discard_events(replay);
 }
 
 /// Applies a batch: store first, then handlers (T5).
@@ -165,7 +167,7 @@ fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str
         shared.bad_value(&key, error);
     }
     let tell = !events.is_empty() || first_list;
-    let events: Arc<[Event<T>]> = events.into();
+    let events = Arc::new(events);
     let mut waste = Waste::default();
     let mut dispatch = shared.dispatch.lock();
     dispatch.took(news);
@@ -177,10 +179,12 @@ fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str
         shared.dispatch.notify_all();
     }
     shared.discard(waste);
-    discard(events);
+    discard_events(events);
     resync(shared, &changes);
     discard_all(spent);
-    discard_all(changes);
+    for change in changes {
+        discard(change.new);
+    }
 }
 
 /// Gives the handlers whose resync is due every stored object that has not changed just now (D5).
@@ -192,11 +196,10 @@ fn resync<T: Object>(shared: &Arc<Shared<T>>, but: &[Change<T>]) {
     let but: HashSet<KeyRef<'_>> = but.iter().map(|change| change.key.as_ref()).collect();
     let mut objects = shared.store.list();
     objects.retain(|object| !but.contains(&object.meta().key_ref()));
-    let events: Vec<Event<T>> = objects.into_iter().map(|object| Event::Resynced { object }).collect();
-    let events: Arc<[Event<T>]> = events.into();
+    let events = Arc::new(objects.into_iter().map(|object| Event::Resynced { object }).collect());
     let mut waste = Waste::default();
     shared.dispatch.lock().resync(&events, now, &mut waste);
     shared.dispatch.notify_all();
     shared.discard(waste);
-    discard(events);
+    discard_events(events);
 }

@@ -10,13 +10,14 @@ use super::feed::Feed;
 use super::identity::{enter, next_id, runs_on_thread_of, visit};
 use super::pop;
 use super::status::{Progress, Status};
+use super::todo::{Todo, discard_events};
 use crate::backoff::Random;
 use crate::contain::{discard, discard_all};
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
-use crate::queue::DeltaFifo;
+use crate::queue::{Delta, DeltaFifo};
 use crate::reflector::{ErrorHook, Reflector, Report, Settings, Transform};
 use crate::stop::Stop;
 use crate::store::{Store, StoreWriter};
@@ -136,7 +137,7 @@ impl<T: Object> Shared<T> {
         let alarm = self.alarm.lock().take();
         drop(alarm);
         self.discard(waste);
-        discard_all(queued);
+        queued.into_iter().for_each(Delta::discard);
         // A reader that was never started takes its source and transform with it.
         let reader = self.reader.lock().take();
         discard(reader);
@@ -193,8 +194,8 @@ impl<T: Object> Shared<T> {
             self.dispatch.lock().dropped(&erased);
             self.dispatch.notify_all();
         }
-        discard_all(todos);
-        discard_all(spent.batches);
+        todos.into_iter().for_each(Todo::discard);
+        spent.batches.into_iter().for_each(discard_events);
         discard_all(spent.objects);
     }
 

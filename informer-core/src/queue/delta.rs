@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::fold::{Fold, Folded};
+use crate::contain::{discard, discard_all};
 use crate::key::{KeyRef, ObjectKey};
 use crate::meta::{Object, other_uid};
 
@@ -191,6 +192,14 @@ impl<T: Object> Replace<T> {
 }
 
 impl<T> Delta<T> {
+    /// Drops it outside every lock, object by object.
+    pub(crate) fn discard(self) {
+        match self {
+            Delta::Replace(list) => discard_all(list.items),
+            delta => discard(delta),
+        }
+    }
+
     fn is_forced(&self) -> bool {
         matches!(self, Delta::Delete { forced: true, .. })
     }

@@ -8,7 +8,6 @@ use std::time::Instant;
 
 use super::delta::Delta;
 use super::fold::FoldQueue;
-use crate::contain::{discard, discard_all};
 use crate::meta::Object;
 use crate::sync::Monitor;
 use crate::time::Clock;
@@ -69,7 +68,7 @@ impl<T: Object> DeltaFifo<T> {
         let mut state = self.monitor.lock();
         if state.closed {
             drop(state);
-            discard(delta);
+            delta.discard();
             return None;
         }
         if let Delta::Replace(list) = &delta
@@ -83,7 +82,7 @@ impl<T: Object> DeltaFifo<T> {
         let tell = state.tell();
         drop(state);
         self.monitor.notify_all();
-        discard_all(waste); // outside the lock
+        waste.into_iter().for_each(Delta::discard); // outside the lock
         tell
     }
 

@@ -104,7 +104,7 @@ fn d8_marks_come_and_go_with_the_batch() {
     let (key, mark) =
         (ObjectKey::new("", "a"), Stale { uid: "u1".to_owned(), resource_version: "2".to_owned() });
     bench.write_with("a/u1@1", "2", 0, vec![(key.clone(), Some(mark))]);
-    assert_eq!(bench.store.stale_keys(), [key.clone()]);
+    assert_eq!(bench.store.stale_keys(), std::slice::from_ref(&key));
     bench.write_with("a/u1@3", "3", 0, vec![(key, None)]);
     assert!(bench.store.stale_keys().is_empty());
 }

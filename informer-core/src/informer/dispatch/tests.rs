@@ -69,7 +69,9 @@ impl Bench {
     }
 
     fn events(objects: &str, initial: bool) -> Events<Item> {
-        objects.split_whitespace().map(|text| Event::Added { object: item(text), initial }).collect()
+        Arc::new(
+            objects.split_whitespace().map(|text| Event::Added { object: item(text), initial }).collect(),
+        )
     }
 
     fn publish(&mut self, objects: &str) {
@@ -600,7 +602,7 @@ fn t9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
             assert!(!latch.is_set());
         }
         let gone: Events<Item> =
-            Arc::from([Event::Deleted { object: item("b/u2@3"), final_state_unknown: false }]);
+            Arc::new(vec![Event::Deleted { object: item("b/u2@3"), final_state_unknown: false }]);
         bench.dispatch.publish(&gone, false, &mut bench.waste);
         if let Some(lent) = lent {
             assert!(!latch.is_set());
@@ -619,13 +621,13 @@ fn t9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
     bench.dispatch.start(bench.now);
     bench.publish_first("a/u1@1 b/u2@2");
     let lent = bench.call("0:a");
-    let gone: Events<Item> = Arc::from([
+    let gone: Events<Item> = Arc::new(vec![
         Event::Deleted { object: item("b/u2@3"), final_state_unknown: false },
         Event::Added { object: item("c/u3@4"), initial: false },
     ]);
     bench.dispatch.publish(&gone, false, &mut bench.waste); // now over the limit, not folded yet
     bench.wait(1000);
-    let resync: Events<Item> = Arc::from([Event::Resynced { object: item("c/u3@4") }]);
+    let resync: Events<Item> = Arc::new(vec![Event::Resynced { object: item("c/u3@4") }]);
     bench.dispatch.resync(&resync, bench.now, &mut bench.waste);
     bench.give_back(lent);
     assert!(latch.is_set());
@@ -642,7 +644,7 @@ fn i_40_each_handler_is_resynced_at_its_own_exact_period() {
     let start = bench.now;
     assert_eq!(bench.dispatch.next_resync(), None, "not before the first list");
     bench.publish_first("");
-    let resync: Events<Item> = Arc::from([Event::Resynced { object: item("a/u1@1") }]);
+    let resync: Events<Item> = Arc::new(vec![Event::Resynced { object: item("a/u1@1") }]);
     let mut calls = Vec::new();
     while bench.now < start + Duration::from_secs(6) {
         bench.now = bench.dispatch.next_resync().unwrap();

@@ -49,7 +49,7 @@ fn fold(limit: usize, pushes: &str) -> (String, usize, Vec<Place>) {
     let mut waste = Spent::default();
     let mut vanished = 0;
     for (batch, push) in pushes.split(' ').enumerate() {
-        vanished += todo.push(batch as u64, &Arc::from([event(push)]), &mut waste);
+        vanished += todo.push(batch as u64, &Arc::new(vec![event(push)]), &mut waste);
     }
     let (mut left, mut places) = (Vec::new(), Vec::new());
     while let Some(place) = todo.front() {
@@ -117,7 +117,7 @@ fn d2_nothing_folds_below_the_limit() {
 #[test]
 fn a_backlog_is_pointers_into_shared_batches_until_it_folds() {
     let object = item("a/u1@1");
-    let events: Events<Item> = Arc::from([Event::Added { object: Arc::clone(&object), initial: false }]);
+    let events: Events<Item> = Arc::new(vec![Event::Added { object: Arc::clone(&object), initial: false }]);
     let mut todos: Vec<Todo<Item>> = (0..100).map(|_| Todo::new(10)).collect();
     let mut waste = Spent::default();
     for todo in &mut todos {
@@ -227,7 +227,7 @@ proptest! {
             truth.apply(op);
             match op {
                 Op::Cut => {
-                    let events: Events<Item> = std::mem::take(&mut truth.batch).into();
+                    let events: Events<Item> = Arc::new(std::mem::take(&mut truth.batch));
                     let longest = todo.len().max(limit) + events.len();
                     initial_left += events.iter().filter(|event| event.is_initial()).count();
                     initial_left -= todo.push(batch, &events, &mut waste);
