@@ -58,7 +58,7 @@ impl<T: Object> Queue<T> {
     pub fn take(&self) -> usize {
         match self.0.take(&SystemClock, Some(crate::time::Clock::now(&SystemClock))) {
             Taken::Batch { deltas, .. } => deltas.len(),
-            Taken::Nothing | Taken::Closed(_) => 0,
+            Taken::Nothing | Taken::Closed => 0,
         }
     }
 

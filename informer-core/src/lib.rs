@@ -90,8 +90,11 @@ pub mod backoff;
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
 pub mod bench;
+mod contain;
 mod error;
 mod event;
+#[cfg(test)]
+mod fixture;
 mod handler;
 mod informer;
 mod json;
