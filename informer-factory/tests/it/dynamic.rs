@@ -87,7 +87,6 @@ fn dy_4_without_streaming_a_list_and_items_that_know_their_kind() {
     let held = informer.store().get("ns/a").unwrap();
     let types = held.types.as_ref().expect("the kind comes from the list's");
     assert_eq!((types.api_version.as_str(), types.kind.as_str()), ("example.com/v1", "Widget"));
-    server.wait_for_script();
     finish(&factory, server);
 }
 

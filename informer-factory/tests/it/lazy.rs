@@ -11,7 +11,7 @@ use informer_testkit::{Gate, ManualClock, Probe, Recorder, ScriptedServer};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::{Value, json};
 
-use crate::support::{LONG, MAPS, builder, factory, finish, initial, map, run};
+use crate::support::{LONG, MAPS, builder, factory, finish, initial, map, run, skip_backoff};
 
 fn with_tier(key: &str, version: &str, tier: impl Into<Value>) -> WireObject {
     map(key, version).field("data", json!({ "tier": tier.into() }))
@@ -58,8 +58,7 @@ fn d_5_an_unchanged_item_of_a_relist_is_not_built_again() {
         maps.add_event_handler(seen.clone()).unwrap();
         run(&factory);
         let before = maps.store().get("ns/a").unwrap();
-        clock.wait_for_alarms(1);
-        clock.advance_to_next();
+        skip_backoff(&clock);
         seen.wait_for(3);
         maps.store().wait_until("20", LONG).unwrap();
         let after = maps.store().get("ns/a").unwrap();

@@ -9,7 +9,9 @@ use informer_testkit::{ManualClock, Recorder, ScriptedServer};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use serde_json::json;
 
-use crate::support::{LONG, MAPS, SECRETS, builder, factory, finish, initial, map, run, streams};
+use crate::support::{
+    LONG, MAPS, SECRETS, builder, factory, finish, initial, map, run, skip_backoff, streams,
+};
 
 #[test]
 fn fa_7_the_namespace_is_in_the_urls_of_kinds_that_have_one() {
@@ -36,7 +38,6 @@ fn fa_7_the_namespace_is_in_the_urls_of_kinds_that_have_one() {
     run(&factory);
     assert!(maps.store().get("shop/a").is_some());
     assert!(nodes.lister().get("node-1").is_ok());
-    server.wait_for_script();
     finish(&factory, server);
 }
 
@@ -72,14 +73,12 @@ fn fa_8_selectors_go_with_every_list_and_watch_and_leak_nowhere() {
     let seen = Recorder::new();
     selected.add_event_handler(seen.clone()).unwrap();
     run(&factory);
-    clock.wait_for_alarms(1);
-    clock.advance_to_next();
+    skip_backoff(&clock);
     seen.wait_for(3);
     assert_eq!(
         seen.trace(),
         "Added(ns/a@5, initial)\nAdded(ns/b@6, initial)\nDeleted(ns/a@5, final state unknown)"
     );
-    server.wait_for_script();
     finish(&factory, server);
 }
 
@@ -185,6 +184,5 @@ fn page_size_compression_and_the_largest_object_reach_the_source() {
     run(&factory);
     assert_eq!(maps.store().keys().len(), 1);
     assert_eq!(maps.status().counters.bad_objects, 1);
-    server.wait_for_script();
     finish(&factory, server);
 }

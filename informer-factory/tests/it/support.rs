@@ -8,7 +8,7 @@ use informer_factory::{
 use informer_testkit::script::{
     Action, Exchange, Expect, Reply, WireObject, added, event, head, object, stall,
 };
-use informer_testkit::{ScriptedServer, within};
+use informer_testkit::{ManualClock, ScriptedServer, within};
 use serde_json::json;
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
@@ -74,9 +74,24 @@ pub(crate) fn synced(factory: &SharedInformerFactory) {
     within("every cache is full", move || factory.wait_for_cache_sync(LONG)).unwrap();
 }
 
-/// Shuts the factory down and asserts that the script was followed.
+/// Waits for an informer's back-off: the first wait is 0.8 s and more, the watchdog of handlers looks at 0.25 s.
+#[track_caller]
+pub(crate) fn wait_for_backoff(clock: &ManualClock) -> Duration {
+    clock.wait_for_alarm("a back-off", |distance| Duration::from_millis(800) <= distance)
+}
+
+/// Waits for an informer's back-off and ends it.
+#[track_caller]
+pub(crate) fn skip_backoff(clock: &ManualClock) -> Duration {
+    let wait = wait_for_backoff(clock);
+    clock.advance(wait);
+    wait
+}
+
+/// Waits for the end of the script, shuts the factory down and asserts that the script was followed.
 #[track_caller]
 pub(crate) fn finish(factory: &SharedInformerFactory, server: ScriptedServer) {
+    server.wait_for_script();
     let theirs = factory.clone();
     within("the shutdown", move || theirs.shutdown()).unwrap();
     server.finish();

@@ -7,7 +7,10 @@ use informer_testkit::script::{Expect, Reply, Script, error_event, fin, head, li
 use informer_testkit::{ManualClock, Probe, ScriptedServer, within};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
-use crate::support::{LONG, MAPS, SECRETS, builder, factory, finish, forbidden, map, run, streams, synced};
+use crate::support::{
+    LONG, MAPS, SECRETS, builder, factory, finish, forbidden, map, run, skip_backoff, streams, synced,
+    wait_for_backoff,
+};
 
 #[test]
 fn fa_4_a_factory_with_nothing_started_is_synced() {
@@ -42,7 +45,7 @@ fn f_59_who_is_late_is_named_with_the_servers_words_and_a_grant_heals() {
         .unwrap();
     factory.start().unwrap();
     for _ in 0..3 {
-        clock.wait_for_alarms(1); // the back-off after a refusal
+        wait_for_backoff(&clock); // the back-off after a refusal
         let error = factory.wait_for_cache_sync(Duration::ZERO).unwrap_err();
         assert!(error.is_timed_out());
         let text = error.to_string();
@@ -52,7 +55,7 @@ fn f_59_who_is_late_is_named_with_the_servers_words_and_a_grant_heals() {
         assert!(text.ends_with(end), "{text}");
         assert_eq!(error.chain().to_string(), text, "the causes are in the text once");
         assert!(maps.status().last_error.unwrap().error.is_forbidden());
-        let passed = clock.advance_to_next();
+        let passed = skip_backoff(&clock);
         assert!(passed <= Duration::from_secs(60), "{passed:?}");
     }
     synced(&factory);
@@ -64,7 +67,6 @@ fn f_59_who_is_late_is_named_with_the_servers_words_and_a_grant_heals() {
         all.iter().map(|(_, stage, count)| (*stage, *count)).collect::<Vec<_>>(),
         [(Some(Stage::WatchOpen), 1), (Some(Stage::List), 2), (Some(Stage::WatchOpen), 3)]
     );
-    server.wait_for_script();
     finish(&factory, server);
 }
 
@@ -84,10 +86,9 @@ fn f_60_dy_8_one_that_is_not_served_keeps_no_sibling() {
     within("the sibling is synced", move || waiting.wait_synced(LONG)).unwrap();
     assert_eq!(maps.lister().list().len(), 1);
     for _ in 0..3 {
-        clock.wait_for_alarms(1);
-        clock.advance_to_next();
+        skip_backoff(&clock);
     }
-    clock.wait_for_alarms(1);
+    wait_for_backoff(&clock);
     let error = factory.wait_for_cache_sync(Duration::ZERO).unwrap_err();
     let text = error.to_string();
     assert!(text.contains("secrets: ") && text.contains("404 page not found"), "{text}");
@@ -159,12 +160,12 @@ fn dy_9_a_resource_that_goes_and_returns_is_reconciled() {
     maps.add_event_handler(seen.clone()).unwrap();
     run(&factory);
     for missing in 0..3 {
-        clock.wait_for_alarms(1);
+        wait_for_backoff(&clock);
         if missing > 0 {
             assert!(maps.status().not_served);
         }
         assert_eq!(maps.store().len(), 2, "objects are kept");
-        clock.advance_to_next();
+        skip_backoff(&clock);
     }
     seen.wait_for(4);
     assert_eq!(

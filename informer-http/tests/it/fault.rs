@@ -42,11 +42,18 @@ impl Bench {
         Bench { server, clock, informer, seen, reports }
     }
 
-    /// Waits for the informer's next back-off, ends it and answers how long it was.
+    /// Waits for the informer's next back-off: 0.8 s and more. The watchdog of handlers looks at 0.25 s.
+    #[track_caller]
+    fn wait_for_backoff(&self) -> Duration {
+        self.clock.wait_for_alarm("a back-off", |distance| Duration::from_millis(800) <= distance)
+    }
+
+    /// The same, and ends it.
     #[track_caller]
     fn skip_backoff(&self) -> Duration {
-        self.clock.wait_for_alarms(1);
-        self.clock.advance_to_next()
+        let wait = self.wait_for_backoff();
+        self.clock.advance(wait);
+        wait
     }
 
     /// Waits for the end of the script and for the handler's last words, stops, and asserts the standing promises.
@@ -274,9 +281,9 @@ fn f_64_a_server_that_is_gone_for_a_while_is_watched_again_without_a_list() {
     for _ in 0..3 {
         bench.skip_backoff(); // refused
     }
-    bench.clock.wait_for_alarms(1);
+    let wait = bench.wait_for_backoff();
     bench.server.accept_connections();
-    bench.clock.advance_to_next();
+    bench.clock.advance(wait);
     bench.finish(
         &format!("{ADDS}\nUpdated(ns/a@5→11)\nAdded(ns/c@12)"),
         "LIST rv=0 limit=500\nWATCH rv=10\nWATCH rv=11",
@@ -326,10 +333,11 @@ fn f_97_a_list_cut_in_half_touches_nothing_and_is_asked_for_again() {
             quiet("20"),
         ]);
         bench.skip_backoff();
-        bench.clock.wait_for_alarms(1);
+        let wait = bench.wait_for_backoff();
+        bench.seen.wait_for(2);
         assert_eq!(bench.informer.store().len(), 2, "the store is as it was");
         assert_eq!(bench.seen.trace(), ADDS);
-        bench.clock.advance_to_next();
+        bench.clock.advance(wait);
         bench.finish(
             &format!("{ADDS}\nDeleted(ns/a@5, final state unknown)"),
             "LIST rv=0 limit=500\nWATCH rv=10\nLIST rv=10\nLIST rv=10\nWATCH rv=20",
