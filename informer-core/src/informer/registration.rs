@@ -37,9 +37,7 @@ impl<T: Object> Registration<T> {
     /// [`is_stopped`](Error::is_stopped); [`is_would_block`](Error::is_would_block) on a thread of the informer.
     pub fn wait_synced(&self, timeout: Duration) -> Result<()> {
         let Some(shared) = self.shared.upgrade() else { return Err(Error::stopped()) };
-        shared.wait_dispatch("tell the handler everything", timeout, |dispatch| {
-            dispatch.has_synced(self.id)
-        })
+        shared.wait_dispatch("tell the handler everything", timeout, |dispatch| dispatch.has_synced(self.id))
     }
 
     /// Removes the handler: no new call starts. A call in progress goes on; events it has not been given are dropped
