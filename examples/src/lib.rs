@@ -1,5 +1,6 @@
 //! What the examples share: a way to end in one clear line, and a stop that signals set.
 
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use informer_factory::{Error, ErrorKind, Stop};
@@ -18,15 +19,24 @@ pub fn run(main: impl FnOnce() -> Result<(), Error>) -> ExitCode {
 }
 
 /// One line on standard error for a person: what failed, and what to do about it.
-#[expect(clippy::print_stderr, reason = "a program's last word belongs there")]
 pub fn say_error(error: &Error) {
     let advice = match error.kind() {
-        ErrorKind::Forbidden => "; ask for the right to list and watch it (kubectl auth can-i --list shows yours)",
+        ErrorKind::Forbidden => {
+            "; ask for the right to list and watch it (kubectl auth can-i --list shows yours)"
+        }
         ErrorKind::Unauthorized => "; log in again, or check the credentials of the kubeconfig",
         ErrorKind::NotFound => "; kubectl api-resources lists what the server has",
         _ => "",
     };
-    eprintln!("error: {}{advice}", error.chain());
+    // Whoever has closed standard error does not want to know.
+    let _ = writeln!(std::io::stderr(), "error: {}{advice}", one_line(&error.chain().to_string()));
+}
+
+/// `text` without the line breaks and control characters that a server, or an object, may have put into it.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    let pieces = text.split(char::is_control).filter(|piece| !piece.is_empty());
+    pieces.collect::<Vec<_>>().join(" ")
 }
 
 /// Logs to standard error as `RUST_LOG` says; by default only what the program does not print itself.
@@ -38,7 +48,8 @@ pub fn init_log() {
     logger.init();
 }
 
-/// Sets `stop` on SIGINT and SIGTERM.
+/// Sets `stop` on SIGINT and SIGTERM. The second one ends the program at once, should the stop hang: on an output
+/// that nobody reads, say.
 ///
 /// # Errors
 /// The operating system's.
@@ -47,8 +58,13 @@ pub fn stop_on_signal(stop: &Stop) -> std::io::Result<()> {
     let stop = stop.clone();
     // The thread ends with the process.
     informer_factory::sync::spawn("signals", move || {
-        if signals.forever().next().is_some() {
+        let mut coming = signals.forever();
+        if coming.next().is_some() {
             stop.set();
+        }
+        if let Some(signal) = coming.next() {
+            // It cannot fail for these two, and there is nothing left to do if it does.
+            let _ = signal_hook::low_level::emulate_default_handler(signal);
         }
     })?;
     Ok(())

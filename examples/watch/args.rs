@@ -9,9 +9,10 @@ use lexopt::prelude::{Long, Short, Value};
 pub(crate) const USAGE: &str = "\
 usage: watch [options] RESOURCE
 
-RESOURCE is spelled as for kubectl: pods, deployments.apps, widgets.v1.example.com
+RESOURCE is spelled as for kubectl: pods, deploy, deployments.apps,
+widgets.v1.example.com
 
-  --kubeconfig FILE       the kubeconfig; by default as kubectl finds it, or the pod's own
+  --kubeconfig FILE       the kubeconfig; by default kubectl's, or the pod's own
   --context NAME          a context of it; by default the current one
   --server URL            a server without credentials, instead of a kubeconfig
   -n, --namespace NAME    one namespace; by default the context's
@@ -27,7 +28,10 @@ RESOURCE is spelled as for kubectl: pods, deployments.apps, widgets.v1.example.c
   -o, --output text|json  lines for a person, or one JSON object a line
   -h, --help              this text
 
-DURATION is a number with a unit: 500ms, 30s, 5m, 1h";
+DURATION is a number with a unit: 500ms, 30s, 5m, 1h
+
+Ends with 0 when stopped, 1 after a failure that waiting will not mend,
+2 when the options are wrong.";
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq)]
@@ -131,7 +135,8 @@ fn text(parser: &mut lexopt::Parser, name: &str) -> Result<String, lexopt::Error
 
 /// `500ms`, `30s`, `5m`, `1h`, several in a row (`1m30s`), or `0`.
 fn duration(option: &str, text: &str) -> Result<Duration, lexopt::Error> {
-    let wrong = || lexopt::Error::from(format!("{option}: {text:?} is not a duration such as 500ms, 30s or 5m"));
+    let wrong =
+        || lexopt::Error::from(format!("{option}: {text:?} is not a duration such as 500ms, 30s or 5m"));
     if text == "0" {
         return Ok(Duration::ZERO);
     }
@@ -166,7 +171,8 @@ mod tests {
 
     #[test]
     fn a_full_line_is_understood() {
-        let Parsed::Run(args) = of("-o json -A -l app=x --resync 1m30s --page-size 50 --for 500ms pods") else {
+        let Parsed::Run(args) = of("-o json -A -l app=x --resync 1m30s --page-size 50 --for 500ms pods")
+        else {
             panic!("not understood")
         };
         assert!(args.json && args.all_namespaces);

@@ -10,15 +10,16 @@ mod print;
 mod show;
 
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use informer_examples::{init_log, run, stop_on_signal};
 use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource};
+use informer_factory::sync::JoinHandle;
 use informer_factory::{
-    Client, Clock as _, Config, Environment, Error, ErrorKind, InformerOptions, Kubeconfig, KubeconfigOptions,
-    Lazy, Registration, Representation, Result, SharedInformer, SharedInformerFactory, Stage, Stop,
-    SystemClock, find_resource,
+    Client, Clock as _, Config, Environment, Error, ErrorKind, InformerOptions, Kubeconfig,
+    KubeconfigOptions, Lazy, Registration, Representation, Result, SharedInformer, SharedInformerFactory,
+    Stage, Stop, SystemClock, WeakInformer, find_resource,
 };
 
 use args::{Args, Parsed};
@@ -34,7 +35,7 @@ fn main() -> ExitCode {
             ExitCode::SUCCESS
         }
         Parsed::Wrong(text) => {
-            print::usage_error(&text, args::USAGE);
+            print::usage_error(&text);
             ExitCode::from(2)
         }
     }
@@ -82,23 +83,29 @@ where
     let printer = Arc::new(Printer::new(args.json, &resource.kind, stop.clone()));
 
     let factory = SharedInformerFactory::builder(client).build();
-    let told = Arc::clone(&printer);
+    let (told, myself) = (Arc::clone(&printer), Arc::new(OnceLock::<WeakInformer<T>>::new()));
+    let weak = Arc::clone(&myself);
     let informer = factory.dynamic_with::<T>(resource, |options: &mut InformerOptions<T>| {
         options.namespace(namespace).streaming(!args.no_streaming);
-        options.on_error(move |report| told.report(report));
+        options.on_error(move |report| {
+            let informer = weak.get().and_then(WeakInformer::upgrade);
+            told.report(report, informer.is_some_and(|informer| informer.status().last_contact.is_some()));
+        });
         args.selector.iter().for_each(|selector| _ = options.label_selector(selector));
         args.field_selector.iter().for_each(|selector| _ = options.field_selector(selector));
         args.page_size.iter().for_each(|size| _ = options.page_size(*size));
         args.resync.iter().for_each(|period| _ = options.resync(*period));
     })?;
+    let _ = myself.set(informer.downgrade()); // the first and only time
     let told = Arc::clone(&printer);
     let registration = informer.on_event(move |event| told.event(event))?;
     factory.start()?;
-    say_when_synced(&printer, &informer, registration)?;
+    let synced = say_when_synced(&printer, &informer, registration)?;
 
     let until = args.span.and_then(|span| SystemClock.now().checked_add(span));
     stop.wait_until(&SystemClock, until);
     factory.shutdown()?;
+    let _ = synced.join(); // `stopped` is the last line
     match printer.fatal() {
         Some(error) => Err(error),
         None => {
@@ -113,13 +120,12 @@ fn say_when_synced<T: Representation>(
     printer: &Arc<Printer>,
     informer: &SharedInformer<T>,
     registration: Registration<T>,
-) -> Result<()> {
+) -> Result<JoinHandle<()>> {
     let (printer, store) = (Arc::clone(printer), informer.store());
     informer_factory::sync::spawn("synced", move || {
         if registration.wait_synced(Duration::MAX).is_ok() {
             printer.synced(store.len(), &store.resource_version());
         }
     })
-    .map(drop)
     .map_err(|error| Error::new(ErrorKind::Spawn, "no thread to wait on").with_source(error).at(Stage::Start))
 }

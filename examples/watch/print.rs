@@ -3,8 +3,9 @@
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use informer_examples::one_line;
 use informer_factory::sync::Mutex;
-use informer_factory::{Error, ErrorKind, Event, Object, Report, Stop};
+use informer_factory::{Error, ErrorKind, Event, Object, Report, Stage, Stop};
 use serde::Serialize;
 
 use crate::show::{Show, changes};
@@ -25,8 +26,6 @@ pub(crate) struct Printer {
 
 #[derive(Default)]
 struct State {
-    /// Something has come from the server.
-    heard: bool,
     fatal: Option<Error>,
     /// Width of the key column, as wide as the widest key so far.
     width: usize,
@@ -65,7 +64,13 @@ impl Printer {
             Event::Added { initial, .. } => {
                 self.added.fetch_add(1, Ordering::Relaxed);
                 let text = format!("version {rv}{}", if *initial { ", initial" } else { "" });
-                self.line(Line::Added { key: key.clone(), uid, rv, initial: *initial }, "ADDED", GREEN, &key, &text);
+                self.line(
+                    &Line::Added { key: key.clone(), uid, rv, initial: *initial },
+                    "ADDED",
+                    GREEN,
+                    &key,
+                    &text,
+                );
             }
             Event::Updated { old, new } => {
                 self.updated.fetch_add(1, Ordering::Relaxed);
@@ -75,16 +80,23 @@ impl Printer {
                 } else {
                     changes(&old.content(), &new.content(), self.hide).join("  ")
                 };
-                self.line(Line::Updated { key: key.clone(), uid, rv, old_rv }, "UPDATED", YELLOW, &key, &text);
+                self.line(
+                    &Line::Updated { key: key.clone(), uid, rv, old_rv },
+                    "UPDATED",
+                    YELLOW,
+                    &key,
+                    &text,
+                );
             }
             Event::Deleted { final_state_unknown, .. } => {
                 self.deleted.fetch_add(1, Ordering::Relaxed);
                 let text = if *final_state_unknown { "its end was not seen" } else { "" };
-                let line = Line::Deleted { key: key.clone(), uid, rv, final_state_unknown: *final_state_unknown };
-                self.line(line, "DELETED", RED, &key, text);
+                let line =
+                    Line::Deleted { key: key.clone(), uid, rv, final_state_unknown: *final_state_unknown };
+                self.line(&line, "DELETED", RED, &key, text);
             }
             Event::Resynced { .. } => {
-                self.line(Line::Resynced { key: key.clone(), uid, rv }, "RESYNCED", BLUE, &key, "");
+                self.line(&Line::Resynced { key: key.clone(), uid, rv }, "RESYNCED", BLUE, &key, "");
             }
             _ => {}
         }
@@ -92,37 +104,35 @@ impl Printer {
 
     pub(crate) fn synced(&self, objects: usize, rv: &str) {
         let text = format!("{objects} objects at version {rv}");
-        self.line(Line::Synced { objects, rv }, "SYNCED", BLUE, &text, "");
+        self.line(&Line::Synced { objects, rv }, "SYNCED", BLUE, &text, "");
     }
 
     pub(crate) fn stopped(&self, objects: usize) {
         let [added, updated, deleted] =
             [&self.added, &self.updated, &self.deleted].map(|count| count.load(Ordering::Relaxed));
         let text = format!("{objects} objects; {added} added, {updated} updated, {deleted} deleted");
-        self.line(Line::Stopped { objects }, "STOPPED", BLUE, &text, "");
+        self.line(&Line::Stopped { objects }, "STOPPED", BLUE, &text, "");
     }
 
-    /// Tells a failure; one before anything was heard from the server, which waiting will not mend, ends the program.
-    pub(crate) fn report(&self, report: &Report<'_>) {
-        use ErrorKind::{Dns, Forbidden, NotFound, Proxy, Refused, Tls, Unauthorized};
+    /// Tells a failure. One before anything good was `heard` from the server, which waiting will not mend, ends the
+    /// program; one that is followed by another way of asking at once is kept quiet until then.
+    pub(crate) fn report(&self, report: &Report<'_>, heard: bool) {
         let error = report.error;
-        let hopeless =
-            matches!(error.kind(), Refused | Dns | Tls | Proxy | Unauthorized | Forbidden | NotFound);
-        let mut state = self.state.lock();
-        if hopeless && !state.heard && report.consecutive == 1 {
-            state.fatal = Some(error.clone());
-            drop(state);
+        if !heard && is_hopeless(report) {
+            self.state.lock().fatal = Some(error.clone());
             self.stop.set();
             return;
         }
-        drop(state);
+        if !heard && report.next_attempt.is_none() {
+            return;
+        }
         let stage = error.stage().map_or("", |stage| stage.as_str());
         let mut text = error.chain().to_string();
         let line = Line::Error { kind: error.kind().as_str(), stage, message: text.clone() };
         if let Some(delay) = report.next_attempt {
             text = format!("{text}; next attempt in {:.1} s", delay.as_secs_f64());
         }
-        self.line(line, "ERROR", RED, &format!("{stage}: {text}"), "");
+        self.line(&line, "ERROR", RED, &format!("{stage}: {text}"), "");
     }
 
     /// What ended the program, if something did.
@@ -130,14 +140,14 @@ impl Printer {
         self.state.lock().fatal.take()
     }
 
-    fn line(&self, line: Line<'_>, word: &str, colour: &str, subject: &str, text: &str) {
+    fn line(&self, line: &Line<'_>, word: &str, colour: &str, subject: &str, text: &str) {
         let mut state = self.state.lock();
-        state.heard |= !matches!(line, Line::Error { .. });
         let keyed = !matches!(line, Line::Synced { .. } | Line::Stopped { .. } | Line::Error { .. });
         let out = if self.json {
             // These lines are plain data: serialising them cannot fail.
-            serde_json::to_string(&line).unwrap_or_default()
+            serde_json::to_string(line).unwrap_or_default()
         } else {
+            let (subject, text) = (one_line(subject), one_line(text));
             if keyed {
                 state.width = state.width.max(subject.len()).min(60);
             }
@@ -153,6 +163,17 @@ impl Printer {
     }
 }
 
+/// Whether waiting will not mend what failed.
+fn is_hopeless(report: &Report<'_>) -> bool {
+    use ErrorKind::{BadRequest, Dns, Forbidden, Invalid, NotFound, Proxy, Refused, Tls, Unauthorized};
+    match report.error.kind() {
+        Refused | Dns | Tls | Proxy | Unauthorized | Forbidden | NotFound => report.consecutive == 1,
+        // A streaming list may be refused for being one; a plain list is refused for its selectors.
+        BadRequest | Invalid => report.error.stage() == Some(Stage::List),
+        _ => false,
+    }
+}
+
 const RED: &str = "\x1b[31m";
 const GREEN: &str = "\x1b[32m";
 const YELLOW: &str = "\x1b[33m";
@@ -164,7 +185,7 @@ pub(crate) fn help(usage: &str) {
     let _ = writeln!(std::io::stdout(), "{usage}");
 }
 
-/// What is wrong with the command line, and the usage.
-pub(crate) fn usage_error(text: &str, usage: &str) {
-    let _ = writeln!(std::io::stderr(), "error: {text}\n\n{usage}");
+/// What is wrong with the command line.
+pub(crate) fn usage_error(text: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {}; --help lists the options", one_line(text));
 }

@@ -9,7 +9,8 @@ use std::time::Duration;
 use informer_core::kube_core::{
     ApiResource, ClusterResourceScope, DynamicObject, PartialObjectMeta, Resource,
 };
-use informer_core::sync::Mutex;
+use informer_core::sync::{Mutex, spawn};
+use informer_core::time::deadline;
 use informer_core::{
     AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer,
     Stage, SystemClock,
@@ -90,30 +91,29 @@ impl SharedInformerFactory {
         FactoryBuilder { client, namespace: String::new(), resync: None, clock: Arc::new(SystemClock) }
     }
 
-    /// Chooses options for every informer of objects `T`, before the first one is asked for.
+    /// Chooses options for every informer of objects `T`, once, before the first one is asked for.
     ///
     /// # Errors
-    /// [`ErrorKind::OptionsConflict`] when there is an informer of `T` already; it names who asked for it.
+    /// [`ErrorKind::OptionsConflict`] when somebody has configured `T`, or asked for an informer of it, already; it
+    /// names both callers.
     #[track_caller]
     pub fn configure<T: Representation>(&self, choose: impl FnOnce(&mut InformerOptions<T>)) -> Result<()> {
         let mut options = InformerOptions::default();
         choose(&mut options);
         let caller = Location::caller();
         let mut registry = self.inner.registry.lock();
-        let taken = registry.first_caller::<T>();
-        if taken.is_none() {
-            registry.set_defaults(options, caller);
-        }
+        let earlier = match (registry.first_caller::<T>(), registry.configured_by::<T>()) {
+            (Some(asked), _) => format!("too late: {asked} has asked for an informer of this type already"),
+            (None, Some(configured)) => {
+                format!("but {configured} has configured this type already; choose everything in one place")
+            }
+            (None, None) => {
+                registry.set_defaults(options, caller);
+                return Ok(());
+            }
+        };
         drop(registry);
-        match taken {
-            None => Ok(()),
-            Some(first) => Err(Error::new(
-                ErrorKind::OptionsConflict,
-                format!(
-                    "configured at {caller}, too late: {first} has asked for an informer of this type already"
-                ),
-            )),
-        }
+        Err(Error::new(ErrorKind::OptionsConflict, format!("configured at {caller}, {earlier}")))
     }
 
     /// The informer of objects `T`: a typed object, or [`Lazy`](informer_core::Lazy) of one. The same for everyone who
@@ -213,7 +213,8 @@ impl SharedInformerFactory {
         namespaced: bool,
         caller: &'static Location<'static>,
     ) -> Result<SharedInformer<T>> {
-        let defaults = self.inner.registry.lock().defaults::<T>().cloned().unwrap_or_default();
+        // From here on `configure` is too late: what is read now must hold.
+        let defaults = self.inner.registry.lock().ask::<T>(caller).cloned().unwrap_or_default();
         let pick =
             |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
         let namespace =
@@ -225,23 +226,21 @@ impl SharedInformerFactory {
             labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
             fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
         };
-        if let Some(shared) = self.shared(&key, wanted, caller) {
-            return shared;
-        }
-        let options = merge(wanted, &defaults);
-        let informer = self.build(&key, &options);
-        let mut registry = self.inner.registry.lock();
-        // Somebody else may have been quicker; then theirs is the one.
-        if registry.get::<T>(&key).is_some() {
+        loop {
+            if let Some(shared) = self.shared(&key, wanted, caller) {
+                return shared;
+            }
+            let options = merge(wanted, &defaults);
+            let informer = self.build(&key, &options);
+            let mut registry = self.inner.registry.lock();
+            if registry.get::<T>(&key).is_some() {
+                continue; // somebody else was quicker: theirs is the one, unless it is stopped by then
+            }
+            let old = registry.insert(key, &informer, options, caller);
             drop(registry);
-            return self
-                .shared(&key, wanted, caller)
-                .unwrap_or_else(|| Err(Error::stopped().context("informer")));
+            drop(old); // a stopped one; its last handle may wait for its threads, so never under the lock
+            return Ok(informer);
         }
-        let old = registry.insert(key, &informer, options, caller);
-        drop(registry);
-        drop(old); // a stopped one; its last handle may wait for its threads, so never under the lock
-        Ok(informer)
     }
 
     fn shared<T: Representation>(
@@ -319,14 +318,13 @@ impl SharedInformerFactory {
             }
         }
         drop(registry);
-        for informer in waiting {
-            match informer.start() {
-                // Somebody stopped it before it ran: nobody else's trouble.
-                Err(error) if error.is_stopped() => {}
-                outcome => outcome?,
-            }
-        }
-        Ok(())
+        // One that cannot start keeps no other from it.
+        let outcomes = waiting.iter().map(|informer| match informer.start() {
+            // Somebody stopped it before it ran: nobody else's trouble.
+            Err(error) if error.is_stopped() => Ok(()),
+            outcome => outcome,
+        });
+        outcomes.fold(Ok(()), Result::and)
     }
 
     /// Waits until every informer that was started holds its first complete list (FA-4).
@@ -341,23 +339,31 @@ impl SharedInformerFactory {
     pub fn wait_for_cache_sync(&self, timeout: Duration) -> Result<()> {
         let clock = &self.inner.clock;
         let until = clock.now().checked_add(timeout);
-        let mut late: Vec<Error> = Vec::new();
+        let mut late: Vec<(String, Error)> = Vec::new();
         for informer in self.started() {
             let left = until.map_or(timeout, |until| until.saturating_duration_since(clock.now()));
-            if let Err(error) = informer.wait_synced(left) {
-                if error.is_would_block() {
-                    return Err(error);
-                }
-                late.push(error);
+            match informer.wait_synced(left) {
+                Ok(()) => {}
+                Err(error) if error.is_would_block() => return Err(error),
+                Err(error) => late.push((informer.name().to_owned(), error)),
             }
         }
-        late.sort_by_key(ToString::to_string);
+        late.sort_by(|(one, _), (other, _)| one.cmp(other));
         if late.is_empty() {
             return Ok(());
         }
-        let kind = if late.iter().all(Error::is_stopped) { ErrorKind::Stopped } else { ErrorKind::TimedOut };
-        let names: Vec<String> = late.iter().map(|error| error.chain().to_string()).collect();
-        Err(Error::new(kind, format!("not every cache is synced: {}", names.join("; "))).at(Stage::Wait))
+        let stopped = late.iter().all(|(_, error)| error.is_stopped());
+        let names: Vec<String> = late.iter().map(|(name, error)| why_late(name, error)).collect();
+        let names = names.join("; ");
+        let error = if stopped {
+            Error::new(ErrorKind::Stopped, format!("not every cache was synced: {names}"))
+        } else {
+            Error::new(ErrorKind::TimedOut, format!("not every cache was synced within {timeout:?}: {names}"))
+        };
+        Err(match late.iter().find_map(|(_, error)| last_error(error)) {
+            Some(last) => error.with_source(last.clone()).at(Stage::Wait),
+            None => error.at(Stage::Wait),
+        })
     }
 
     /// Stops every informer and joins every thread.
@@ -369,7 +375,9 @@ impl SharedInformerFactory {
     /// [`is_would_block`](Error::is_would_block) on a thread of one of its informers: all are stopped then, but not
     /// waited for.
     pub fn shutdown(&self) -> Result<()> {
-        self.inner.shutdown(|informer| informer.join())
+        let all = self.inner.stop();
+        would_wait_for_itself(&all)?;
+        all.iter().map(|informer| informer.join()).fold(Ok(()), Result::and)
     }
 
     /// The informers that were started.
@@ -395,27 +403,67 @@ impl SharedInformerFactory {
 }
 
 impl Inner {
-    fn shutdown(&self, join: impl Fn(&dyn AnyInformer) -> Result<()>) -> Result<()> {
+    /// Stops every informer, all of them before anybody joins one: they end side by side.
+    fn stop(&self) -> Vec<Box<dyn AnyInformer>> {
         let mut registry = self.registry.lock();
         registry.shut_down = true;
         let all: Vec<_> = registry.entries().map(|entry| entry.share()).collect();
         drop(registry);
         for informer in &all {
-            informer.stop(); // all of them before the first join: they end side by side
+            informer.stop();
         }
-        all.iter().map(|informer| join(&**informer)).fold(Ok(()), Result::and)
+        all
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        let all = self.stop();
         if std::thread::panicking() {
-            let _ = self.shutdown(|_| Ok(()));
             return;
         }
-        if let Err(error) = self.shutdown(|informer| informer.join_timeout(DROP_PATIENCE)) {
-            log::debug!(target: "informer::factory", "dropped without waiting for every thread: {error}");
+        let until = deadline(&SystemClock, DROP_PATIENCE);
+        let left = || until.map_or(DROP_PATIENCE, |until| until.saturating_duration_since(SystemClock.now()));
+        let outcome = would_wait_for_itself(&all).and_then(|()| {
+            all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and)
+        });
+        let Err(error) = outcome else { return };
+        log::debug!(target: "informer::factory", "dropped without waiting for every thread: {error}");
+        // The last handle of each would wait once more, one after the other; here that is nobody's time.
+        let registry = std::mem::take(&mut *self.registry.lock());
+        let spawned = spawn("informer-drop", move || {
+            drop(all);
+            drop(registry);
+        });
+        if let Err(error) = spawned {
+            log::debug!(target: "informer::factory", "no thread to drop the informers on: {error}");
         }
+    }
+}
+
+/// Looks whether this is a thread of one of these informers, before any is waited for: the handlers of two of them
+/// that both shut the factory down would otherwise wait for each other.
+fn would_wait_for_itself(informers: &[Box<dyn AnyInformer>]) -> Result<()> {
+    for informer in informers {
+        match informer.join_timeout(Duration::ZERO) {
+            Err(error) if error.is_would_block() => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// The last error of an informer, which is the cause of a wait's.
+fn last_error(wait: &Error) -> Option<&Error> {
+    std::error::Error::source(wait)?.downcast_ref()
+}
+
+/// Why `name` is not synced.
+fn why_late(name: &str, error: &Error) -> String {
+    match last_error(error) {
+        Some(last) => format!("{name}: {}", last.chain()),
+        None if error.is_stopped() => format!("{name} was stopped"),
+        None => format!("{name} has had no complete list and no error"),
     }
 }
 

@@ -35,14 +35,15 @@ mod options;
 mod registry;
 
 pub use factory::{FactoryBuilder, SharedInformerFactory};
-pub use informer_core::{kube_core, sync};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
     HandlerStatus, Index, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object, ObjectKey,
     Phase, Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop,
     Store, SystemClock, WeakInformer,
 };
+pub use informer_core::{kube_core, sync};
 pub use informer_http::{
-    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource, find_resource,
+    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
+    find_resource,
 };
 pub use options::InformerOptions;

@@ -40,6 +40,8 @@ pub(crate) struct Registry {
     entries: HashMap<Key, Entry>,
     /// `InformerOptions<T>` by the type of `T`, with who configured it.
     defaults: HashMap<TypeId, (Box<dyn Any + Send + Sync>, &'static Location<'static>)>,
+    /// Who first asked for an informer of a type.
+    first: HashMap<TypeId, &'static Location<'static>>,
     pub(crate) shut_down: bool,
 }
 
@@ -67,17 +69,26 @@ impl Registry {
         self.entries.insert(key, entry)
     }
 
-    /// Who first asked for an informer of objects `T`.
-    pub(crate) fn first_caller<T: 'static>(&self) -> Option<&'static Location<'static>> {
-        let of_type = |key: &&Key| key.representation == TypeId::of::<T>();
-        self.entries.keys().find(of_type).map(|key| self.entries[key].caller)
-    }
-
-    /// The options every informer of objects `T` starts from.
-    pub(crate) fn defaults<T: Object>(&self) -> Option<&InformerOptions<T>> {
+    /// Remembers that `caller` asks for an informer of objects `T`, and answers the options it starts from.
+    pub(crate) fn ask<T: Object>(
+        &mut self,
+        caller: &'static Location<'static>,
+    ) -> Option<&InformerOptions<T>> {
+        self.first.entry(TypeId::of::<T>()).or_insert(caller);
         self.defaults.get(&TypeId::of::<T>())?.0.downcast_ref()
     }
 
+    /// Who first asked for an informer of objects `T`.
+    pub(crate) fn first_caller<T: 'static>(&self) -> Option<&'static Location<'static>> {
+        self.first.get(&TypeId::of::<T>()).copied()
+    }
+
+    /// Who configured informers of objects `T`.
+    pub(crate) fn configured_by<T: 'static>(&self) -> Option<&'static Location<'static>> {
+        self.defaults.get(&TypeId::of::<T>()).map(|(_, caller)| *caller)
+    }
+
+    /// Sets the options every informer of objects `T` starts from.
     pub(crate) fn set_defaults<T: Object>(
         &mut self,
         options: InformerOptions<T>,

@@ -338,8 +338,7 @@ impl Client {
             None => Error::new(ErrorKind::Network, call.what).with_source(error),
         })?;
         // The answer may be a Secret: what serde says of it is not repeated.
-        serde_json::from_slice(&bytes)
-            .map_err(|error| decode_error("the answer", &error).context(call.what))
+        serde_json::from_slice(&bytes).map_err(|error| decode_error("the answer", &error).context(call.what))
     }
 }
 

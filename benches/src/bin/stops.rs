@@ -35,9 +35,9 @@ fn main() -> ExitCode {
 fn measure(kubeconfig: Option<&str>, rounds: usize) -> Result<Vec<Duration>> {
     let server = match kubeconfig {
         Some(_) => None,
-        None => Some(ScriptedServer::start(Script::any_order([
-            Expect::watch().answer([head(), initial_events_end("7"), stall()]).any_times(),
-        ]))),
+        None => Some(ScriptedServer::start(Script::any_order([Expect::watch()
+            .answer([head(), initial_events_end("7"), stall()])
+            .any_times()]))),
     };
     let client = match (&server, kubeconfig) {
         (Some(server), _) => Client::from_url(&server.url())?,

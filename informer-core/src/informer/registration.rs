@@ -39,7 +39,7 @@ impl<T: Object> Registration<T> {
     /// [`is_would_block`](Error::is_would_block) on a thread of the informer.
     pub fn wait_synced(&self, timeout: Duration) -> Result<()> {
         if let Some(shared) = self.shared.upgrade() {
-            shared.wait_dispatch("have told the handler everything", timeout, |dispatch| {
+            shared.wait_dispatch("tell the handler everything", timeout, |dispatch| {
                 self.synced.is_set() || (dispatch.is_erased(self.id) && !dispatch.is_stopped())
             })?;
         }

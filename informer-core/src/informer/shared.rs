@@ -233,7 +233,7 @@ impl<T: Object> Shared<T> {
             in_time = self.dispatch.wait_until(&mut dispatch, &*self.clock, until);
         }
         drop(dispatch);
-        let text = format!("{} did not {what} within {timeout:?}", self.name);
+        let text = format!("{} could not {what} within {timeout:?}", self.name);
         let last = self.progress.lock().last_error.clone();
         let error = Error::new(ErrorKind::TimedOut, text).at(Stage::Wait);
         Err(match last {

@@ -2,7 +2,6 @@
 
 mod connect;
 mod credentials;
-#[path = "../../tests/it/server.rs"]
 mod server;
 mod tls;
 

@@ -2,44 +2,46 @@
 
 use informer_core::ListWatch;
 use informer_http::{Api, Client};
+use informer_testkit::script::{Expect, Reply, Script};
+use informer_testkit::{Request, ScriptedServer};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::params::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
 use kube_core::{ApiResource, DynamicObject, ResourceExt};
 
-use crate::server::{Peer, Server};
-
 const MAP: &str =
     r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"u"}}"#;
 
-/// Answers each request with its text and gives the request lines, types and bodies back.
-fn scripted(answers: &'static [(&'static str, &'static str)]) -> (Server, std::sync::mpsc::Receiver<String>) {
-    let (tell, told) = std::sync::mpsc::channel();
-    let server = Server::start(move |listener| {
-        let mut peer = Peer::accept(listener);
-        for (status, body) in answers {
-            let request = peer.request();
-            let kind = request.header("content-type").unwrap_or_default();
-            tell.send(format!("{} {kind} {}", request.line(), request.body).trim_end().to_owned()).unwrap();
-            peer.answer(status, "", body);
-        }
-    });
-    (server, told)
+/// Answers each request with the next of these, all on one connection.
+fn scripted(answers: &[(u16, &str)]) -> ScriptedServer {
+    let exchange =
+        |(code, body): &(u16, &str)| Expect::any().on_connection(0).reply(Reply::new(*code, *body));
+    ScriptedServer::start(Script::in_order(answers.iter().map(exchange)))
+}
+
+/// Each request: method, target, content type, body.
+fn asked(server: &ScriptedServer) -> Vec<String> {
+    let line = |request: &Request| {
+        let kind = request.header("Content-Type").unwrap_or_default();
+        let body = String::from_utf8_lossy(&request.body);
+        format!("{} {} {kind} {body}", request.method, request.target).trim_end().to_owned()
+    };
+    server.requests().iter().map(line).collect()
 }
 
 #[test]
 fn every_verb_asks_what_it_should() {
-    let (server, told) = scripted(&[
-        ("200 OK", MAP),
-        ("201 Created", MAP),
-        ("200 OK", MAP),
-        ("200 OK", MAP),
-        ("200 OK", MAP),
-        ("200 OK", MAP),
-        ("200 OK", r#"{"kind":"Status","status":"Success"}"#),
-        ("200 OK", MAP),
-        ("200 OK", r#"{"kind":"ConfigMapList","items":[]}"#),
+    let server = scripted(&[
+        (200, MAP),
+        (201, MAP),
+        (200, MAP),
+        (200, MAP),
+        (200, MAP),
+        (200, MAP),
+        (200, r#"{"kind":"Status","status":"Success"}"#),
+        (200, MAP),
+        (200, r#"{"kind":"ConfigMapList","items":[]}"#),
     ]);
-    let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url).unwrap(), "ns");
+    let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url()).unwrap(), "ns");
     let map = api.get("a").unwrap();
     assert_eq!(map.name_any(), "a");
     api.create(&PostParams { field_manager: Some("me".to_owned()), ..PostParams::default() }, &map).unwrap();
@@ -53,9 +55,9 @@ fn every_verb_asks_what_it_should() {
     assert!(api.delete("a", &DeleteParams::default().preconditions(only)).unwrap().is_none());
     assert!(api.delete("a", &DeleteParams::default()).unwrap().is_some());
     api.delete_collection(&DeleteParams::default(), &ListParams::default().labels("n=0")).unwrap();
-    server.join();
+    let told = asked(&server);
+    server.finish();
 
-    let told: Vec<String> = told.iter().collect();
     let path = "/api/v1/namespaces/ns/configmaps";
     let object =
         r#"{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"a","namespace":"ns","uid":"u"}}"#;
@@ -74,30 +76,24 @@ fn every_verb_asks_what_it_should() {
 
 #[test]
 fn all_pages_are_one_list_and_the_version_goes_with_the_first_only() {
-    let (server, told) = scripted(&[
-        (
-            "200 OK",
-            r#"{"metadata":{"resourceVersion":"9","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#,
-        ),
-        (
-            "200 OK",
-            r#"{"metadata":{"resourceVersion":"9","continue":""},"items":[{"metadata":{"name":"b"}}]}"#,
-        ),
+    let server = scripted(&[
+        (200, r#"{"metadata":{"resourceVersion":"9","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#),
+        (200, r#"{"metadata":{"resourceVersion":"9","continue":""},"items":[{"metadata":{"name":"b"}}]}"#),
     ]);
-    let api = Api::<ConfigMap>::all(&Client::from_url(&server.url).unwrap());
+    let api = Api::<ConfigMap>::all(&Client::from_url(&server.url()).unwrap());
     let objects = api.list_all(&ListParams::default().at("0").limit(1)).unwrap();
     let names: Vec<_> = objects.iter().map(ResourceExt::name_any).collect();
     assert_eq!(names, ["a", "b"]);
-    server.join();
-    let told: Vec<String> = told.iter().collect();
+    let told = asked(&server);
+    server.finish();
     assert_eq!(told[0], "GET /api/v1/configmaps?resourceVersion=0&limit=1");
     assert_eq!(told[1], "GET /api/v1/configmaps?limit=1&continue=t");
 }
 
 #[test]
 fn dy_1_kinds_of_run_time_use_the_resource_they_are_given() {
-    let (server, told) = scripted(&[(
-        "200 OK",
+    let server = scripted(&[(
+        200,
         r#"{"apiVersion":"example.com/v1","kind":"Widget","metadata":{"name":"w"},"spec":{"size":3}}"#,
     )]);
     let resource = ApiResource {
@@ -107,25 +103,22 @@ fn dy_1_kinds_of_run_time_use_the_resource_they_are_given() {
         kind: "Widget".to_owned(),
         plural: "widgets".to_owned(),
     };
-    let client = Client::from_url(&server.url).unwrap();
+    let client = Client::from_url(&server.url()).unwrap();
     let api: Api<DynamicObject> = Api::dynamic(&client, &resource, Some("ns"));
     assert_eq!(api.get("w").unwrap().data["spec"]["size"], 3);
     assert_eq!(api.list_watch().name(), "widgets.example.com");
-    server.join();
-    assert_eq!(told.recv().unwrap(), "GET /apis/example.com/v1/namespaces/ns/widgets/w");
+    assert_eq!(asked(&server), ["GET /apis/example.com/v1/namespaces/ns/widgets/w"]);
+    server.finish();
 }
 
 #[test]
 fn errors_name_verb_resource_and_object() {
-    let (server, _told) = scripted(&[
-        (
-            "404 Not Found",
-            r#"{"kind":"Status","reason":"NotFound","message":"configmaps \"x\" not found","code":404}"#,
-        ),
-        ("409 Conflict", r#"{"kind":"Status","reason":"AlreadyExists","message":"there","code":409}"#),
-        ("200 OK", r#"{"metadata":[]}"#),
+    let server = scripted(&[
+        (404, r#"{"kind":"Status","reason":"NotFound","message":"configmaps \"x\" not found","code":404}"#),
+        (409, r#"{"kind":"Status","reason":"AlreadyExists","message":"there","code":409}"#),
+        (200, r#"{"metadata":[]}"#),
     ]);
-    let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url).unwrap(), "ns");
+    let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url()).unwrap(), "ns");
     let error = api.get("x").unwrap_err();
     assert!(error.is_not_found());
     assert_eq!(error.to_string(), "get configmaps \"x\": configmaps \"x\" not found");
@@ -135,5 +128,5 @@ fn errors_name_verb_resource_and_object() {
     for error in [api.get("").unwrap_err(), api.delete("", &DeleteParams::default()).unwrap_err()] {
         assert_eq!(error.kind(), informer_core::ErrorKind::Config);
     }
-    server.join();
+    server.finish();
 }

@@ -1,122 +1,122 @@
 //! A stop ends a call in every state that a plain connection can be in.
 
-use std::sync::mpsc;
-use std::time::Duration;
-
-use informer_core::Stop;
 use informer_core::sync::spawn;
+use informer_core::{Stop, WatchEnd};
 use informer_http::{Client, HttpListWatch};
+use informer_testkit::script::{Expect, Framing, Head, Script, added, chunk, stall};
+use informer_testkit::{ClosedBy, ScriptedServer, Transcript, within};
+use k8s_openapi::api::core::v1::ConfigMap;
 
-use crate::server::{Peer, Server};
-use crate::sink::{ADDED, Kept, LIST, list, source, watch};
-
-const LONG: Duration = Duration::from_secs(3600);
+use crate::support::{LONG, a, a_list, list_now, source, watch_into};
 
 #[test]
 fn f_56_a_stop_ends_the_wait_for_the_head() {
-    let stop = Stop::new();
+    let server = ScriptedServer::start(Script::in_order([Expect::watch().answer([stall()])]));
+    let (stop, source) = (Stop::new(), source(&server));
     let theirs = stop.clone();
-    let server = Server::start(move |listener| {
-        let mut peer = Peer::accept(listener);
-        peer.request();
-        theirs.set();
-        peer.until_closed();
-    });
-    let source = source(&server.url);
-    let ended = watch(&source, LONG, &mut Kept::default(), &stop);
-    assert!(ended.unwrap_err().is_stopped());
-    drop(source);
-    server.join();
+    let call = spawn("call", move || {
+        assert!(watch_into(&Transcript::new(), &source, LONG, &theirs).unwrap_err().is_stopped());
+    })
+    .unwrap();
+    server.wait_for_requests(1);
+    stop.set();
+    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+    within("the call", move || call.join().unwrap());
+    server.finish();
 }
 
 #[test]
 fn f_56_a_stop_ends_the_reading_of_a_list() {
-    let stop = Stop::new();
+    // Without a length: that the connection ends could be taken for the end of the body.
+    let head = Head::new(200, Framing::Close).into();
+    let script = [Expect::list().answer([head, chunk("{\"items\":["), stall()])];
+    let server = ScriptedServer::start(Script::in_order(script));
+    let (stop, source) = (Stop::new(), source(&server));
     let theirs = stop.clone();
-    let server = Server::start(move |listener| {
-        let mut peer = Peer::accept(listener);
-        peer.request();
-        // Without a length: that the connection ends could be taken for the end of the body.
-        peer.send("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n{\"items\":[");
-        theirs.set();
-        peer.until_closed();
-    });
-    let source = source(&server.url);
-    let (ended, _) = list(&source, &stop);
-    assert!(ended.unwrap_err().is_stopped());
-    drop(source);
-    server.join();
+    let call =
+        spawn("call", move || assert!(list_now(&source, &theirs).0.unwrap_err().is_stopped())).unwrap();
+    server.wait_for_requests(1);
+    stop.set();
+    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+    within("the call", move || call.join().unwrap());
+    server.finish();
 }
 
 #[test]
 fn w_6_a_stop_ends_a_silent_watch() {
-    for framing in ["", "Transfer-Encoding: chunked\r\n"] {
-        let stop = Stop::new();
-        let (end, ended) = mpsc::channel::<()>();
-        let server = Server::start(move |listener| {
-            let mut peer = Peer::accept(listener);
-            peer.request();
-            peer.send(format!("HTTP/1.1 200 OK\r\n{framing}\r\n"));
-            if framing.is_empty() {
-                peer.send(ADDED);
-            } else {
-                peer.send(format!("{:x}\r\n{ADDED}\r\n", ADDED.len()));
-            }
-            let _ = ended.recv();
-        });
-        let (told, tell) = mpsc::channel();
-        let theirs = stop.clone();
-        let stopper = spawn("stopper", move || {
-            assert_eq!(tell.recv().unwrap(), "opened");
-            assert_eq!(tell.recv().unwrap(), "object");
-            theirs.set();
+    for framing in [Framing::Close, Framing::Chunked] {
+        let script = [Expect::watch().answer([Head::new(200, framing).into(), added(&a()), stall()])];
+        let server = ScriptedServer::start(Script::in_order(script));
+        let (stop, source, told) = (Stop::new(), source(&server), Transcript::new());
+        let (theirs, tell) = (stop.clone(), told.clone());
+        let call = spawn("call", move || {
+            assert!(watch_into(&tell, &source, LONG, &theirs).unwrap_err().is_stopped());
         })
         .unwrap();
-        let mut kept = Kept { told: Some(told), ..Kept::default() };
-        let ended = watch(&source(&server.url), LONG, &mut kept, &stop);
-        assert!(ended.unwrap_err().is_stopped(), "{framing:?}");
-        assert_eq!(kept.names, ["a"]);
-        stopper.join().unwrap();
-        drop(end);
-        server.join();
+        assert_eq!(told.wait_for(2), ["opened", "ADDED ns/a@6"], "{framing:?}");
+        stop.set();
+        within("the call", move || call.join().unwrap());
+        assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+        server.finish();
     }
 }
 
 #[test]
+fn w_6_the_sink_closes_the_connection() {
+    let script = [Expect::watch().answer([Head::new(200, Framing::Chunked).into(), added(&a()), stall()])];
+    let server = ScriptedServer::start(Script::in_order(script));
+    let source = source(&server);
+    let end = watch_into(&Transcript::new().end_after(2), &source, LONG, &Stop::new());
+    assert_eq!(end.unwrap(), WatchEnd::Ended);
+    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+    server.finish();
+}
+
+#[test]
 fn d_12_a_set_stop_lets_no_request_out() {
+    let server = ScriptedServer::start(Script::in_order([]));
     let stop = Stop::new();
     stop.set();
-    let (ended, _) = list(&source("http://127.0.0.1:1"), &stop);
-    assert!(ended.unwrap_err().is_stopped());
+    assert!(list_now(&source(&server), &stop).0.unwrap_err().is_stopped());
+    assert_eq!(server.connections(), 0);
 }
 
 /// The stop of one informer is no business of another on the same client.
 #[test]
 fn d_12_a_stop_leaves_other_connections_alone() {
-    let first = Stop::new();
-    let theirs = first.clone();
-    let (come, came) = mpsc::channel();
-    let server = Server::start(move |listener| {
-        let mut one = Peer::accept(listener);
-        one.request();
-        come.send(()).unwrap();
-        let mut two = Peer::accept(listener);
-        two.request();
-        theirs.set();
-        one.until_closed();
-        two.answer("200 OK", "", LIST);
-    });
-    let client = Client::from_url(&server.url).unwrap();
-    let source = || HttpListWatch::new(&client).namespace("ns");
-    let stopped = source();
+    let script = Script::in_order([
+        Expect::list().on_connection(0).answer([stall()]),
+        Expect::watch().on_connection(1).answer([
+            Head::new(200, Framing::Chunked).into(),
+            added(&a()),
+            stall(),
+        ]),
+        Expect::list().on_connection(2).reply(a_list()),
+    ]);
+    let server = ScriptedServer::start(script);
+    let client = Client::from_url(&server.url()).unwrap();
+    let source = || HttpListWatch::<ConfigMap>::new(&client).namespace("ns");
+    let (first, second, told) = (Stop::new(), Stop::new(), Transcript::new());
+    let (stopped, theirs) = (source(), first.clone());
     let stopped = spawn("first", move || {
-        assert!(list(&stopped, &first).0.unwrap_err().is_stopped());
+        assert!(list_now(&stopped, &theirs).0.unwrap_err().is_stopped());
     })
     .unwrap();
-    came.recv().unwrap();
-    let (end, names) = list(&source(), &Stop::new());
+    server.wait_for_requests(1);
+    let (going_on, theirs, tell) = (source(), second.clone(), told.clone());
+    let going_on = spawn("second", move || {
+        assert!(watch_into(&tell, &going_on, LONG, &theirs).unwrap_err().is_stopped());
+    })
+    .unwrap();
+    told.wait_for(2);
+    first.set();
+    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+    within("the first", move || stopped.join().unwrap());
+    let (end, text) = list_now(&source(), &Stop::new());
     end.unwrap();
-    assert_eq!(names, ["a"]);
-    stopped.join().unwrap();
-    server.join();
+    assert_eq!(text, "item ns/a@6");
+    assert!(!going_on.is_finished());
+    second.set();
+    within("the second", move || going_on.join().unwrap());
+    server.finish();
 }

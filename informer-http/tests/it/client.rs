@@ -4,308 +4,262 @@ use std::time::Duration;
 
 use informer_core::{ErrorKind, ListRequest, ListWatch, Stage, Stop, WatchEnd};
 use informer_http::{Api, Client, HttpListWatch};
+use informer_testkit::script::{
+    Expect, Framing, Head, Reply, Script, added, chunk, end, fin, head, raw, stall, status,
+};
+use informer_testkit::{ClosedBy, ScriptedServer, Transcript};
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube_core::params::PostParams;
+use serde_json::json;
 
-use crate::server::{Peer, Server};
-use crate::sink::{ADDED, Kept, LIST, list, source, watch};
+use crate::support::{LIST, LONG, a, a_list, list_now, source, watch_now};
 
 const SHORT: Duration = Duration::from_millis(60);
-const LONG: Duration = Duration::from_secs(3600);
-const MAP: &str = r#"{"metadata":{"name":"a","namespace":"ns"}}"#;
+/// Where the only object is.
+const ONE: &str = "/api/v1/namespaces/ns/configmaps/a";
 
-fn api(url: &str) -> Api<ConfigMap> {
-    Api::namespaced(&Client::from_url(url).unwrap(), "ns")
-}
-
-/// Closes with a reset instead of an end.
-fn reset(peer: Peer) {
-    rustix::net::sockopt::set_socket_linger(peer.stream.get_ref(), Some(Duration::ZERO)).unwrap();
-    drop(peer);
+fn api(server: &ScriptedServer) -> Api<ConfigMap> {
+    Api::namespaced(&Client::from_url(&server.url()).unwrap(), "ns")
 }
 
 #[test]
 fn list_watch_list_use_one_connection() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        let request = peer.request();
-        assert_eq!(request.line(), "GET /prefix/api/v1/namespaces/ns/configmaps");
-        assert_eq!(request.header("accept"), Some("application/json"));
-        assert_eq!(request.header("accept-encoding"), Some("gzip"));
-        assert!(request.header("user-agent").unwrap().starts_with("informer/"));
-        assert_eq!(request.header("authorization"), None);
-        peer.answer("200 OK", "", LIST);
-        let request = peer.request();
-        assert_eq!(
-            request.line(),
-            "GET /prefix/api/v1/namespaces/ns/configmaps?watch=true&resourceVersion=5\
-             &allowWatchBookmarks=true&timeoutSeconds=300"
-        );
-        assert_eq!(request.header("accept-encoding"), Some("identity"), "F-98");
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n";
-        peer.send(format!("{head}{:x}\r\n{ADDED}\r\n0\r\n\r\n", ADDED.len()));
-        peer.request();
-        peer.answer("200 OK", "", LIST);
-        peer.until_closed();
-    });
-    let source = source(&format!("{}/prefix/", server.url));
-    let stop = Stop::new();
-    let (end, names) = list(&source, &stop);
-    assert_eq!((end.unwrap().resource_version.as_str(), names), ("7", vec!["a".to_owned()]));
-    let mut kept = Kept::default();
-    assert_eq!(watch(&source, LONG, &mut kept, &stop).unwrap(), WatchEnd::Closed);
-    assert_eq!(kept.names, ["a"]);
-    list(&source, &stop).0.unwrap();
-    drop(source);
-    server.join();
+    let path = "/prefix/api/v1/namespaces/ns/configmaps";
+    let asked = |expect: Expect| expect.on_connection(0).header("Accept", "application/json");
+    let script = Script::in_order([
+        asked(Expect::get(path)).header("Accept-Encoding", "gzip").reply(a_list()),
+        asked(Expect::get(path)).header("Accept-Encoding", "identity").answer([head(), added(&a()), end()]), // F-98
+        asked(Expect::get(path)).reply(a_list()),
+    ]);
+    let server = ScriptedServer::start(script);
+    let client = Client::from_url(&format!("{}/prefix/", server.url())).unwrap();
+    let source = HttpListWatch::new(&client).namespace("ns");
+    let (listed, text) = list_now(&source, &Stop::new());
+    assert_eq!((listed.unwrap().resource_version.as_str(), text.as_str()), ("7", "item ns/a@6"));
+    let (watched, text) = watch_now(&source, LONG);
+    assert_eq!((watched.unwrap(), text.as_str()), (WatchEnd::Closed, "opened\nADDED ns/a@6"));
+    list_now(&source, &Stop::new()).0.unwrap();
+    let requests = server.requests();
+    assert_eq!(requests[0].target, path);
+    assert_eq!(
+        requests[1].target,
+        format!("{path}?watch=true&resourceVersion=5&allowWatchBookmarks=true&timeoutSeconds=300")
+    );
+    assert!(requests.iter().all(|request| request.header("User-Agent").unwrap().starts_with("informer/")));
+    assert!(requests.iter().all(|request| request.header("Authorization").is_none()));
+    drop((source, client));
+    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
+    server.finish();
 }
 
 #[test]
 fn f_94_a_get_goes_out_again_when_the_pooled_connection_was_closed() {
-    let server = Server::start(|listener| {
-        let mut first = Peer::accept(listener);
-        first.request();
-        first.answer("200 OK", "", MAP);
-        first.request();
-        drop(first); // exactly when the second request has come
-        let mut second = Peer::accept(listener);
-        second.request();
-        second.answer("200 OK", "", MAP);
-    });
-    let api = api(&server.url);
+    let script = Script::in_order([
+        Expect::get(ONE).on_connection(0).reply(Reply::json(200, &a())),
+        Expect::get(ONE).on_connection(0).answer([fin()]), // exactly when the second request has come
+        Expect::get(ONE).on_connection(1).reply(Reply::json(200, &a())),
+    ]);
+    let server = ScriptedServer::start(script);
+    let api = api(&server);
     api.get("a").unwrap();
     api.get("a").unwrap();
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn f_94_a_get_on_a_new_connection_goes_out_once() {
-    let server = Server::start(|listener| {
-        Peer::accept(listener).request();
-        let mut second = Peer::accept(listener);
-        assert!(second.request().line().ends_with("/b"), "the first request was repeated");
-        second.answer("200 OK", "", MAP);
-    });
-    let api = api(&server.url);
+    let script = Script::in_order([
+        Expect::get(ONE).on_connection(0).answer([fin()]),
+        Expect::get("/api/v1/namespaces/ns/configmaps/b").on_connection(1).reply(Reply::json(200, &a())),
+    ]);
+    let server = ScriptedServer::start(script);
+    let api = api(&server);
     let error = api.get("a").unwrap_err();
     assert_eq!((error.kind(), error.stage()), (ErrorKind::Network, Some(Stage::Request)));
     assert!(error.to_string().starts_with("get configmaps \"a\": "), "{error}");
     api.get("b").unwrap();
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn w_14_a_write_is_never_repeated() {
-    let server = Server::start(|listener| {
-        let mut first = Peer::accept(listener);
-        first.request();
-        first.answer("200 OK", "", MAP);
-        assert!(first.request().line().starts_with("POST "));
-        drop(first);
-        let mut second = Peer::accept(listener);
-        assert!(second.request().line().starts_with("GET "), "the write was repeated");
-        second.answer("200 OK", "", MAP);
-    });
-    let api = api(&server.url);
+    let script = Script::in_order([
+        Expect::get(ONE).on_connection(0).reply(Reply::json(200, &a())),
+        Expect::request("POST", "/api/v1/namespaces/ns/configmaps").on_connection(0).answer([fin()]),
+        Expect::get(ONE).on_connection(1).reply(Reply::json(200, &a())),
+    ]);
+    let server = ScriptedServer::start(script);
+    let api = api(&server);
     let object = api.get("a").unwrap();
     let error = api.create(&PostParams::default(), &object).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Network);
     api.get("a").unwrap();
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn f_97_a_list_cut_short_is_an_error_in_every_form() {
     let half = &LIST[..LIST.len() / 2];
-    let chunked = format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{half}", LIST.len());
-    let boundary = format!("Transfer-Encoding: chunked\r\n\r\n{:x}\r\n{half}\r\n", half.len());
-    let length = format!("Content-Length: {}\r\n\r\n{half}", LIST.len());
-    let close = format!("\r\n{half}");
-    for form in [chunked, boundary, length, close] {
-        for closing in [drop::<Peer>, reset] {
-            let script = form.clone();
-            let server = Server::start(move |listener| {
-                let mut peer = Peer::accept(listener);
-                peer.request();
-                peer.send(format!("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n{script}"));
-                closing(peer);
-            });
-            let (end, names) = list(&source(&server.url), &Stop::new());
-            let error = end.unwrap_err();
+    let forms = [
+        vec![head(), raw(format!("{:x}\r\n{half}", LIST.len()))],
+        vec![head(), chunk(half)],
+        vec![Head::new(200, Framing::Length(LIST.len())).into(), chunk(half)],
+        vec![Head::new(200, Framing::Close).into(), chunk(half)],
+    ];
+    for form in forms {
+        for closing in [fin(), informer_testkit::script::rst()] {
+            let actions = form.iter().cloned().chain([closing]);
+            let server = ScriptedServer::start(Script::in_order([Expect::list().answer(actions)]));
+            let (listed, text) = list_now(&source(&server), &Stop::new());
+            let error = listed.unwrap_err();
             assert!(matches!(error.kind(), ErrorKind::Network | ErrorKind::Decode), "{form:?}: {error:?}");
             assert_eq!(error.stage(), Some(Stage::List));
-            assert_eq!(names, [""; 0]);
-            server.join();
+            assert_eq!(text, "");
+            server.finish();
         }
     }
 }
 
 #[test]
 fn f_97_a_complete_list_without_length_is_a_list() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        peer.request();
-        peer.send(format!("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{LIST}"));
-    });
-    let (end, names) = list(&source(&server.url), &Stop::new());
-    assert_eq!((end.unwrap().resource_version.as_str(), names.len()), ("7", 1));
-    server.join();
-}
-
-#[test]
-fn w_2_a_watch_cut_short_has_merely_ended() {
-    for closing in [drop::<Peer>, reset] {
-        let server = Server::start(move |listener| {
-            let mut peer = Peer::accept(listener);
-            peer.request();
-            peer.send(format!("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nfff\r\n{ADDED}{{\"type"));
-            closing(peer);
-        });
-        let mut kept = Kept::default();
-        let end = watch(&source(&server.url), LONG, &mut kept, &Stop::new());
-        assert_eq!(end.unwrap(), WatchEnd::Closed);
-        assert!(kept.names.len() <= 1);
-        server.join();
+    let old = raw(format!("HTTP/1.0 200 OK\r\nContent-Type: application/json\r\n\r\n{LIST}"));
+    for actions in [vec![old, fin()], vec![Head::new(200, Framing::Close).into(), chunk(LIST), fin()]] {
+        let server = ScriptedServer::start(Script::in_order([Expect::list().answer(actions)]));
+        let (listed, text) = list_now(&source(&server), &Stop::new());
+        assert_eq!((listed.unwrap().resource_version.as_str(), text.as_str()), ("7", "item ns/a@6"));
+        server.finish();
     }
 }
 
 #[test]
 fn f_01_a_silent_watch_is_given_up_and_the_next_one_has_a_fresh_connection() {
-    let server = Server::start(|listener| {
-        let mut first = Peer::accept(listener);
-        first.request();
-        first.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
-        let mut second = Peer::accept(listener);
-        second.request(); // F-06: even the head is held back
-        let mut third = Peer::accept(listener);
-        third.request();
-        third.answer("200 OK", "", ADDED);
-        first.until_closed();
-        second.until_closed();
-    });
-    let source = source(&server.url);
-    let stop = Stop::new();
-    let mut kept = Kept::default();
-    assert_eq!(watch(&source, SHORT, &mut kept, &stop).unwrap(), WatchEnd::Silent);
-    assert_eq!(watch(&source, SHORT, &mut kept, &stop).unwrap(), WatchEnd::Silent);
-    assert_eq!(watch(&source, LONG, &mut kept, &stop).unwrap(), WatchEnd::Closed);
-    assert_eq!(kept.names, ["a"]);
-    server.join();
+    let script = Script::in_order([
+        Expect::watch().rv("5").on_connection(0).answer([head(), added(&a()), stall()]),
+        Expect::watch().rv("5").on_connection(1).answer([stall()]), // F-06: even the head is held back
+        Expect::watch().rv("5").on_connection(2).answer([head(), added(&a()), end()]),
+    ]);
+    let server = ScriptedServer::start(script);
+    let source = source(&server);
+    let (first, text) = watch_now(&source, SHORT);
+    assert_eq!((first.unwrap(), text.as_str()), (WatchEnd::Silent, "opened\nADDED ns/a@6"));
+    let (second, text) = watch_now(&source, SHORT);
+    assert_eq!((second.unwrap(), text.as_str()), (WatchEnd::Silent, ""));
+    let (third, text) = watch_now(&source, LONG);
+    assert_eq!((third.unwrap(), text.as_str()), (WatchEnd::Closed, "opened\nADDED ns/a@6"));
+    for abandoned in [0, 1] {
+        assert_eq!(server.wait_for_close(abandoned), ClosedBy::Client);
+    }
+    server.finish();
 }
 
 #[test]
 fn f_95_f_66_an_error_answer_keeps_its_status_and_what_it_asks() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        peer.request();
-        let body = r#"{"kind":"Status","message":"too many","reason":"TooManyRequests","code":429}"#;
-        peer.answer("429 Too Many Requests", "Retry-After: 3\r\n", body);
-        peer.request(); // the error body has been read, so the connection is good
-        let gone = r#"{"kind":"Status","message":"too old","reason":"Expired","code":410}"#;
-        peer.answer("410 Gone", "", gone);
-        peer.request();
-        peer.send("HTTP/1.1 404 Not Found\r\nContent-Type: text/plain\r\nContent-Length: 19\r\n\r\n404 page not found\n");
-    });
-    let source = source(&server.url);
-    let stop = Stop::new();
-    let error = list(&source, &stop).0.unwrap_err();
+    let plain = Reply::new(404, "404 page not found\n").header("Content-Type", "text/plain");
+    // One connection: error bodies are read to their ends.
+    let script = Script::in_order([
+        Expect::list().reply(Reply::status(429, "TooManyRequests", "too many").header("Retry-After", "3")),
+        Expect::watch().on_connection(0).reply(Reply::status(410, "Expired", "too old")),
+        Expect::list().on_connection(0).reply(plain),
+    ]);
+    let server = ScriptedServer::start(script);
+    let source = source(&server);
+    let error = list_now(&source, &Stop::new()).0.unwrap_err();
     assert!(error.is_too_many_requests());
     assert_eq!(error.retry_after(), Some(Duration::from_secs(3)));
     assert_eq!(error.to_string(), "list configmaps: too many");
-    let error = watch(&source, LONG, &mut Kept::default(), &stop).unwrap_err();
+    let error = watch_now(&source, LONG).0.unwrap_err();
     assert!(error.is_gone());
     assert_eq!((error.stage(), error.retry_after()), (Some(Stage::WatchOpen), None));
-    let error = list(&source, &stop).0.unwrap_err();
+    let error = list_now(&source, &Stop::new()).0.unwrap_err();
     assert!(error.is_not_found());
     assert_eq!(error.to_string(), "list configmaps: status 404 Not Found: 404 page not found");
-    server.join();
+    server.finish();
+}
+
+#[test]
+fn f_95_every_field_of_a_status_can_be_reached() {
+    let causes = json!([{"reason": "FieldValueInvalid", "message": "no", "field": "spec.x"}]);
+    for (code, reason) in [(410, "Expired"), (403, "Forbidden"), (429, "TooManyRequests"), (422, "Invalid")] {
+        let details = json!({"name": "a", "kind": "configmaps", "retryAfterSeconds": 7, "causes": causes});
+        let body = status(code, reason, "the message").field("details", details);
+        let reply = Reply::json(code, &body);
+        let script = [Expect::list().reply(reply.clone()), Expect::watch().reply(reply)];
+        let server = ScriptedServer::start(Script::in_order(script));
+        let source = source(&server);
+        for error in [list_now(&source, &Stop::new()).0.unwrap_err(), watch_now(&source, LONG).0.unwrap_err()]
+        {
+            let status = error.status().unwrap();
+            assert_eq!((status.code, status.reason.as_str()), (code, reason));
+            assert_eq!(status.message, "the message");
+            let details = status.details.as_ref().unwrap();
+            assert_eq!((details.name.as_str(), details.causes[0].field.as_str()), ("a", "spec.x"));
+            assert_eq!(error.retry_after(), Some(Duration::from_secs(7)));
+        }
+        server.finish();
+    }
 }
 
 #[test]
 fn f_102_redirects_and_login_pages_are_errors() {
-    let server = Server::start(|listener| {
-        for head in [
-            "307 Temporary Redirect\r\nLocation: http://127.0.0.1:9/x?token=secret\r\nContent-Length: 0",
-            "302 Found\r\nLocation: https://sso.example.com/\r\nContent-Length: 0",
-            "200 OK\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: 6",
-        ] {
-            let mut peer = Peer::accept(listener);
-            peer.request();
-            peer.send(format!("HTTP/1.1 {head}\r\nConnection: close\r\n\r\n"));
-            if head.starts_with("200") {
-                peer.send("<html>");
-            }
-        }
-    });
-    let source = source(&server.url);
-    let stop = Stop::new();
-    let error = list(&source, &stop).0.unwrap_err();
+    let script = Script::in_order([
+        Expect::list().reply(Reply::new(307, "").header("Location", "http://127.0.0.1:9/x?token=secret")),
+        Expect::watch().reply(Reply::new(302, "").header("Location", "https://sso.example.com/")),
+        Expect::list().reply(Reply::new(200, "<html>").header("Content-Type", "text/html; charset=utf-8")),
+    ]);
+    let server = ScriptedServer::start(script);
+    let source = source(&server);
+    let error = list_now(&source, &Stop::new()).0.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Redirect);
     assert!(error.to_string().contains("http://127.0.0.1:9"), "{error}");
     assert!(!error.to_string().contains("secret"));
-    let error = watch(&source, LONG, &mut Kept::default(), &stop).unwrap_err();
+    let error = watch_now(&source, LONG).0.unwrap_err();
     assert_eq!((error.kind(), error.stage()), (ErrorKind::Redirect, Some(Stage::WatchOpen)));
-    let error = list(&source, &stop).0.unwrap_err();
+    let error = list_now(&source, &Stop::new()).0.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Decode);
     assert!(error.to_string().contains("text/html"), "{error}");
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn f_98_a_gzip_answer_is_decoded_whoever_asked_for_it() {
-    const HEAD: &str = "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n";
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        peer.request();
-        peer.send(format!("{HEAD}Content-Length: {}\r\n\r\n", GZIP_LIST.len()));
-        peer.send(GZIP_LIST);
-        for cut in [60, 5] {
-            // Within the data, and within the head of the compressed data: no clean end.
-            if cut == 5 {
-                peer = Peer::accept(listener);
-            }
-            peer.request();
-            peer.send(format!("{HEAD}Connection: close\r\n\r\n"));
-            peer.send(&GZIP_LIST[..cut]);
-            peer.stream.get_ref().shutdown(std::net::Shutdown::Both).unwrap();
-        }
-    });
-    let source = source(&server.url);
-    let (end, names) = list(&source, &Stop::new());
-    assert_eq!((end.unwrap().resource_version.as_str(), names.len()), ("7", 1));
+    let gzip = |framing| Head::new(200, framing).header("Content-Encoding", "gzip").into();
+    let whole = [gzip(Framing::Length(GZIP_LIST.len())), chunk(GZIP_LIST), end()];
+    // Within the data, and within the head of the compressed data: no clean end.
+    let cut = |at: usize| [gzip(Framing::Close), chunk(&GZIP_LIST[..at]), fin()];
+    let script = Script::in_order([
+        Expect::list().answer(whole),
+        Expect::list().answer(cut(60)),
+        Expect::list().answer(cut(5)),
+    ]);
+    let server = ScriptedServer::start(script);
+    let source = source(&server);
+    let (listed, text) = list_now(&source, &Stop::new());
+    assert_eq!((listed.unwrap().resource_version.as_str(), text.as_str()), ("7", "item ns/a@"));
     for _ in 0..2 {
-        list(&source, &Stop::new()).0.unwrap_err();
+        list_now(&source, &Stop::new()).0.unwrap_err();
     }
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn refused_connections_say_so() {
-    // Bound and closed: nobody listens there now.
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let (end, _) = list(&source(&format!("http://{address}")), &Stop::new());
-    let error = end.unwrap_err();
+    let server = ScriptedServer::start_refusing(Script::in_order([]));
+    let error = list_now(&source(&server), &Stop::new()).0.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
     assert_eq!(
         error.to_string(),
         format!(
-            "list configmaps: connect to http://{address}: connection refused; is the API server running and the \
-             address right?"
+            "list configmaps: connect to {}: connection refused; is the API server running and the \
+             address right?",
+            server.url()
         )
     );
 }
 
 #[test]
 fn r_57_selectors_and_further_parameters_go_with_every_request() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        assert_eq!(
-            peer.request().line(),
-            "GET /api/v1/configmaps?resourceVersion=0&limit=2&labelSelector=a%3Db&fieldSelector=c%3Dd&x=y"
-        );
-        peer.answer("200 OK", "", LIST);
-    });
-    let client = Client::from_url(&server.url).unwrap();
+    let server = ScriptedServer::start(Script::in_order([Expect::list().reply(a_list())]));
+    let client = Client::from_url(&server.url()).unwrap();
     let source = HttpListWatch::<ConfigMap>::new(&client)
         .label_selector("a=b")
         .field_selector("c=d")
@@ -314,44 +268,30 @@ fn r_57_selectors_and_further_parameters_go_with_every_request() {
     assert!(!source.can_stream());
     assert_eq!(source.name(), "configmaps");
     let request = ListRequest { resource_version: "0".to_owned(), limit: Some(2), continue_token: None };
-    source.list(&request, &Stop::new(), &mut Kept::default()).unwrap();
-    server.join();
+    source.list(&request, &Stop::new(), &mut Transcript::new()).unwrap();
+    assert_eq!(
+        server.requests()[0].target,
+        "/api/v1/configmaps?resourceVersion=0&limit=2&labelSelector=a%3Db&fieldSelector=c%3Dd&x=y"
+    );
+    server.finish();
 }
 
 #[test]
 fn dy_6_a_metadata_informer_asks_for_metadata_and_takes_whole_objects() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        assert_eq!(
-            peer.request().header("accept"),
-            Some("application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json")
-        );
-        peer.answer("406 Not Acceptable", "", "{}");
-    });
-    let client = Client::from_url(&server.url).unwrap();
+    let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json";
+    let script = Script::in_order([
+        Expect::list().header("Accept", accept).reply(a_list()),
+        Expect::list().header("Accept", accept).reply(Reply::new(406, "{}")),
+    ]);
+    let server = ScriptedServer::start(script);
+    let client = Client::from_url(&server.url()).unwrap();
     let source = HttpListWatch::<kube_core::PartialObjectMeta<ConfigMap>>::new(&client);
-    let mut sink = Nothing;
-    let error = source.list(&ListRequest::default(), &Stop::new(), &mut sink).unwrap_err();
+    let told = Transcript::new();
+    source.list(&ListRequest::default(), &Stop::new(), &mut told.clone()).unwrap();
+    assert_eq!(told.text(), "item ns/a@6");
+    let error = source.list(&ListRequest::default(), &Stop::new(), &mut told.clone()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::NotAcceptable);
-    server.join();
-}
-
-struct Nothing;
-
-impl<T> informer_core::ListSink<T> for Nothing {
-    fn have(&self, _: informer_core::KeyRef<'_>, _: &str, _: &str) -> Option<std::sync::Arc<T>> {
-        None
-    }
-
-    fn may_have(&self) -> bool {
-        false
-    }
-
-    fn item(&mut self, _: T) {}
-
-    fn unchanged(&mut self, _: std::sync::Arc<T>) {}
-
-    fn bad_item(&mut self, _: informer_core::BadObject) {}
+    server.finish();
 }
 
 #[test]

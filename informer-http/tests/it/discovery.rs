@@ -2,58 +2,53 @@
 
 use informer_core::{ErrorKind, Stage};
 use informer_http::{Client, find_resource};
+use informer_testkit::ScriptedServer;
+use informer_testkit::script::{Expect, Reply, Script};
 
-use crate::server::{Peer, Server};
-
-/// Answers discovery as a server with core, apps and a custom group; ends with the connection.
-fn server() -> Server {
-    Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        while let Ok(more) = std::io::BufRead::fill_buf(&mut peer.stream)
-            && !more.is_empty()
-        {
-            let request = peer.request();
-            let body = match request.line() {
-                "GET /api" => r#"{"kind":"APIVersions","versions":["v1"]}"#,
-                "GET /apis" => {
-                    r#"{"groups":[
-                    {"name":"apps","versions":[{"version":"v1"}],"preferredVersion":{"version":"v1"}},
-                    {"name":"broken.io","versions":[{"version":"v1"}],"preferredVersion":{"version":"v1"}},
-                    {"name":"example.com","versions":[{"version":"v1"},{"version":"v2"}],
-                     "preferredVersion":{"version":"v2"}}]}"#
-                }
-                "GET /api/v1" => {
-                    r#"{"resources":[
-                    {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["list"],"shortNames":["po"]},
-                    {"name":"pods/log","singularName":"","namespaced":true,"kind":"Pod","verbs":["get"]},
-                    {"name":"services","singularName":"service","namespaced":true,"kind":"Service","verbs":["list"],"shortNames":["svc"]}]}"#
-                }
-                "GET /apis/apps/v1" => {
-                    r#"{"resources":[{"name":"deployments","singularName":"deployment","namespaced":true,
-                    "kind":"Deployment","verbs":["list","watch"],"shortNames":["deploy"]}]}"#
-                }
-                "GET /apis/example.com/v2" => {
-                    r#"{"resources":[{"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["list"]},
-                    {"name":"svc","singularName":"svc","namespaced":false,"kind":"Svc","verbs":["list"]}]}"#
-                }
-                "GET /apis/example.com/v1" => {
-                    r#"{"resources":[{"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["list"]},
-                    {"name":"gadgets","singularName":"","namespaced":false,"kind":"Gadget","verbs":["list"]}]}"#
-                }
-                _ => {
-                    peer.answer("503 Service Unavailable", "", "{}");
-                    continue;
-                }
-            };
-            peer.answer("200 OK", "", body);
-        }
-    })
+/// Answers discovery as a server with core, apps and a custom group.
+fn server() -> ScriptedServer {
+    let documents = [
+        ("/api", r#"{"kind":"APIVersions","versions":["v1"]}"#),
+        (
+            "/apis",
+            r#"{"groups":[
+            {"name":"apps","versions":[{"version":"v1"}],"preferredVersion":{"version":"v1"}},
+            {"name":"broken.io","versions":[{"version":"v1"}],"preferredVersion":{"version":"v1"}},
+            {"name":"example.com","versions":[{"version":"v1"},{"version":"v2"}],
+             "preferredVersion":{"version":"v2"}}]}"#,
+        ),
+        (
+            "/api/v1",
+            r#"{"resources":[
+            {"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["list"],"shortNames":["po"]},
+            {"name":"pods/log","singularName":"","namespaced":true,"kind":"Pod","verbs":["get"]},
+            {"name":"services","singularName":"service","namespaced":true,"kind":"Service","verbs":["list"],"shortNames":["svc"]}]}"#,
+        ),
+        (
+            "/apis/apps/v1",
+            r#"{"resources":[{"name":"deployments","singularName":"deployment","namespaced":true,
+            "kind":"Deployment","verbs":["list","watch"],"shortNames":["deploy"]}]}"#,
+        ),
+        (
+            "/apis/example.com/v2",
+            r#"{"resources":[{"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["list"]},
+            {"name":"svc","singularName":"svc","namespaced":false,"kind":"Svc","verbs":["list"]}]}"#,
+        ),
+        (
+            "/apis/example.com/v1",
+            r#"{"resources":[{"name":"widgets","singularName":"widget","namespaced":true,"kind":"Widget","verbs":["list"]},
+            {"name":"gadgets","singularName":"","namespaced":false,"kind":"Gadget","verbs":["list"]}]}"#,
+        ),
+    ];
+    let served = documents.map(|(path, body)| Expect::get(path).reply(Reply::new(200, body)).any_times());
+    let broken = Expect::get("/apis/broken.io/v1").reply(Reply::new(503, "{}")).any_times();
+    ScriptedServer::start(Script::any_order(served.into_iter().chain([broken])))
 }
 
 #[test]
 fn spellings_find_what_kubectl_finds() {
     let server = server();
-    let client = Client::from_url(&server.url).unwrap();
+    let client = Client::from_url(&server.url()).unwrap();
     for (spelling, want, namespaced) in [
         ("pods", "v1 pods Pod", true),
         ("po", "v1 pods Pod", true),
@@ -89,32 +84,26 @@ fn spellings_find_what_kubectl_finds() {
          /apis/broken.io/v1)"
     );
     assert!(find_resource(&client, "pods.nowhere.io").unwrap_err().is_not_found());
-    drop(client);
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn without_discovery_core_v1_is_known() {
-    let server = Server::start(|listener| {
-        let mut peer = Peer::accept(listener);
-        for _ in 0..2 {
-            peer.request();
-            peer.send("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n");
-        }
-    });
-    let client = Client::from_url(&server.url).unwrap();
+    let missing = Expect::get("/api").on_connection(0).reply(Reply::new(404, ""));
+    let server = ScriptedServer::start(Script::in_order([missing.times(2)]));
+    let client = Client::from_url(&server.url()).unwrap();
     assert_eq!(find_resource(&client, "configmaps").unwrap().resource.kind, "ConfigMap");
     assert_eq!(find_resource(&client, "cm").unwrap().resource.kind, "ConfigMap");
     let error = find_resource(&client, "widgets").unwrap_err();
     assert!(error.is_not_found());
     assert!(error.to_string().contains("widgets"), "{error}");
-    server.join();
+    server.finish();
 }
 
 #[test]
 fn a_server_that_is_not_there_is_not_a_missing_resource() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let client = Client::from_url(&format!("http://{address}")).unwrap();
+    let server = ScriptedServer::start_refusing(Script::in_order([]));
+    let client = Client::from_url(&server.url()).unwrap();
     let error = find_resource(&client, "widgets").unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);
 }

@@ -4,9 +4,11 @@
 mod api;
 mod cancel;
 mod client;
+mod cut;
 mod discovery;
+mod fault;
+mod gzip;
 mod in_cluster;
 mod kubeconfig;
-mod server;
-mod sink;
+mod support;
 mod tls_config;

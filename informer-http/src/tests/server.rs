@@ -1,4 +1,6 @@
 //! A listener under the control of a test: each connection, each byte, each close.
+//!
+//! For what is no plain HTTP: proxies, SOCKS, TLS. Scripts of plain exchanges are the test kit's.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};

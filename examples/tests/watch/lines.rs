@@ -1,0 +1,197 @@
+//! What is printed while everything goes well, or goes wrong and heals.
+
+use informer_testkit::script::{
+    Expect, Script, WireObject, added, deleted, error_event, fin, head, hold, list, modified, stall,
+};
+use informer_testkit::{Gate, ScriptedServer};
+use rustix::process::Signal;
+use serde_json::json;
+
+use crate::program::{Program, initial, map, parsed};
+
+const MAPS: &str = "/api/v1/configmaps";
+
+/// Every event, in an order that does not depend on threads: the second half comes when `gate` opens.
+fn everything(gate: &Gate) -> ScriptedServer {
+    let mut first = initial("10", &[map("ns/a", "5"), map("ns/c", "6")]);
+    first.extend([
+        hold(gate),
+        added(&map("ns/b", "11")),
+        modified(&map("ns/b", "12").field("data", json!({"k": "new value"}))),
+        deleted(&map("ns/a", "13")),
+        error_event(410, "Expired", "too old resource version: 5 (7)"),
+        fin(),
+    ]);
+    let mut second = initial("20", &[map("ns/b", "12").field("data", json!({"k": "new value"}))]);
+    second.push(stall());
+    ScriptedServer::start(Script::in_order([
+        Expect::watch().path(MAPS).rv("").answer(first),
+        Expect::watch().path(MAPS).rv("13").answer(second),
+    ]))
+}
+
+#[test]
+fn json_lines_have_exactly_the_fields_they_promise() {
+    let gate = Gate::new("synced is printed");
+    let server = everything(&gate);
+    let program = Program::on(&server, "-A -o json --resync 1s configmaps");
+    program.wait_for(r#""event":"synced""#);
+    gate.open();
+    program.wait_for(r#""final_state_unknown":true"#); // it has healed
+    program.wait_for(r#""event":"resynced""#);
+    program.send(Signal::TERM);
+    let lines = program.end().went_well();
+    // Resyncs come when the clock says so.
+    let (resynced, lines): (Vec<String>, Vec<String>) =
+        lines.into_iter().partition(|line| line.contains(r#""event":"resynced""#));
+    let wanted = [
+        r#"{"event":"added","key":"ns/a","uid":"uid-ns/a","rv":"5","initial":true}"#,
+        r#"{"event":"added","key":"ns/c","uid":"uid-ns/c","rv":"6","initial":true}"#,
+        r#"{"event":"synced","objects":2,"rv":"10"}"#,
+        r#"{"event":"added","key":"ns/b","uid":"uid-ns/b","rv":"11","initial":false}"#,
+        r#"{"event":"updated","key":"ns/b","uid":"uid-ns/b","rv":"12","old_rv":"11"}"#,
+        r#"{"event":"deleted","key":"ns/a","uid":"uid-ns/a","rv":"13","final_state_unknown":false}"#,
+        r#"{"event":"error","kind":"gone","stage":"watch","message":"watch configmaps: too old resource version: 5 (7)"}"#,
+        r#"{"event":"deleted","key":"ns/c","uid":"uid-ns/c","rv":"6","final_state_unknown":true}"#,
+        r#"{"event":"stopped","objects":1}"#,
+    ];
+    let (mut got, mut wanted) = (parsed(&lines), parsed(&wanted.map(str::to_owned)));
+    // The reader tells of the error while the events before it may still be on their way to the handler.
+    let error = |value: &serde_json::Value| value["event"] == "error";
+    got.sort_by_key(error);
+    wanted.sort_by_key(error);
+    assert_eq!(got, wanted);
+    for line in parsed(&resynced) {
+        let fields: Vec<&String> = line.as_object().unwrap().keys().collect();
+        assert_eq!(fields, ["event", "key", "rv", "uid"]);
+    }
+    server.finish();
+}
+
+#[test]
+fn every_representation_prints_the_same() {
+    let mut outputs = Vec::new();
+    for form in ["", "--lazy", "--metadata-only", "--no-streaming", "--page-size 1"] {
+        let pages = [map("ns/a", "5"), map("ns/c", "6")];
+        let mut stream = initial("10", &pages);
+        stream.push(stall());
+        let server = ScriptedServer::start(Script::any_order([
+            Expect::watch().query("sendInitialEvents", "true").answer(stream).any_times(),
+            Expect::list().reply(list("10", &pages)).any_times(),
+            Expect::watch().rv("10").answer([head(), stall()]).any_times(),
+        ]));
+        let program = Program::on(&server, &format!("{form} -o json -n ns -l app=x configmaps"));
+        program.wait_for("synced");
+        for request in server.requests() {
+            assert_eq!(request.path(), "/api/v1/namespaces/ns/configmaps");
+            assert_eq!(request.query("labelSelector").as_deref(), Some("app=x"));
+            let accept = request.header("Accept").unwrap();
+            assert_eq!(accept.contains("PartialObjectMetadata"), form == "--metadata-only", "{accept}");
+        }
+        program.send(Signal::TERM);
+        outputs.push(program.end().went_well());
+        server.finish();
+    }
+    assert!(outputs.iter().all(|output| *output == outputs[0]), "{outputs:#?}");
+    assert_eq!(outputs[0].len(), 4);
+}
+
+#[test]
+fn text_is_for_a_person() {
+    let gate = Gate::new("synced is printed");
+    let server = everything(&gate);
+    let program = Program::on(&server, "-A configmaps");
+    program.wait_for("SYNCED");
+    gate.open();
+    program.wait_for("its end was not seen");
+    program.send(Signal::INT);
+    let lines = program.end().went_well();
+    let (errors, lines): (Vec<String>, Vec<String>) =
+        lines.into_iter().partition(|line| line.starts_with("ERROR"));
+    assert_eq!(
+        lines,
+        [
+            "ADDED     ns/a  version 5, initial",
+            "ADDED     ns/c  version 6, initial",
+            "SYNCED    2 objects at version 10",
+            "ADDED     ns/b  version 11",
+            "UPDATED   ns/b  +data={\"k\":\"new value\"}",
+            "DELETED   ns/a",
+            "DELETED   ns/c  its end was not seen",
+            "STOPPED   1 objects; 3 added, 1 updated, 2 deleted",
+        ]
+    );
+    let start = "ERROR     watch: watch configmaps: too old resource version: 5 (7); next attempt in ";
+    assert!(errors.len() == 1 && errors[0].starts_with(start) && errors[0].ends_with(" s"), "{errors:?}");
+    server.finish();
+}
+
+/// A failure after the first list is told, even if nothing else has been printed by then.
+#[test]
+fn f_59_a_refused_watch_after_an_empty_list_is_an_error_line_and_heals() {
+    let refusal = informer_testkit::script::Reply::status(403, "Forbidden", "you may not watch");
+    let server = ScriptedServer::start(Script::in_order([
+        Expect::list().rv("0").reply(list("10", &[])),
+        Expect::watch().rv("10").reply(refusal),
+        Expect::list().rv("10").reply(list("20", &[map("ns/a", "15")])),
+        Expect::watch().rv("20").answer([head(), stall()]),
+    ]));
+    let program = Program::on(&server, "-A -o json --no-streaming configmaps");
+    program.wait_for("added");
+    server.wait_for_script();
+    program.send(Signal::TERM);
+    let lines = parsed(&program.end().went_well());
+    let error = lines.iter().find(|line| line["event"] == "error").unwrap();
+    assert_eq!((&error["kind"], &error["stage"]), (&"forbidden".into(), &"watch_open".into()));
+    assert_eq!(lines.last().unwrap(), &json!({"event": "stopped", "objects": 1}));
+    server.finish();
+}
+
+fn secret(version: &str, value: &str) -> WireObject {
+    map("ns/s", version)
+        .of("Secret", "v1")
+        .meta("annotations", json!({"kubectl.kubernetes.io/last-applied-configuration": value}))
+        .field("data", json!({"password": value}))
+        .field("stringData", json!([value]))
+}
+
+#[test]
+fn values_of_secrets_are_never_shown() {
+    for form in ["", "--lazy", "-o json", "-o json --lazy"] {
+        let mut actions = initial("10", &[secret("5", "hunter-one")]);
+        actions.extend([
+            modified(&secret("11", "hunter-two")),
+            deleted(&secret("12", "hunter-two")),
+            stall(),
+        ]);
+        let server = ScriptedServer::start(Script::in_order([Expect::watch().answer(actions)]));
+        let mut command = crate::program::command(&format!("--server {} -A {form} secrets", server.url()));
+        command.env("RUST_LOG", "trace");
+        let program = Program::start(command);
+        program.wait_for(if form.contains("json") { r#""deleted""# } else { "DELETED" });
+        program.send(Signal::TERM);
+        let outcome = program.end();
+        let all = format!("{:?} {}", outcome.lines, outcome.errors);
+        assert!(!all.contains("hunter"), "{form}: {all}");
+        assert_eq!(outcome.status.code(), Some(0));
+        if !form.contains("json") {
+            assert!(all.contains("data.password=…→…"), "{form}: {all}");
+        }
+        server.finish();
+    }
+}
+
+#[test]
+fn control_characters_of_objects_do_not_reach_the_terminal() {
+    let with =
+        |version, text: &str| map("ns/a", version).field("data", json!({"k": text, "\u{1b}[2Jkey": text}));
+    let mut actions = initial("10", &[with("5", "x")]);
+    actions.extend([modified(&with("11", "\u{1b}[31mred\u{9b}5n\u{7f}")), stall()]);
+    let server = ScriptedServer::start(Script::in_order([Expect::watch().answer(actions)]));
+    let program = Program::on(&server, "-A configmaps");
+    program.wait_for("UPDATED");
+    program.send(Signal::TERM);
+    let lines = program.end().went_well();
+    assert!(!lines.iter().any(|line| line.contains(char::is_control)), "{lines:?}");
+    server.finish();
+}
