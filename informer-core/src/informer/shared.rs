@@ -9,7 +9,7 @@ use super::dispatch::{BoxHandler, Dispatcher, Due, Latch, PATIENCE, SlotId, Wast
 use super::feed::Feed;
 use super::identity::{enter, next_id, runs_on_thread_of, visit};
 use super::pop;
-use super::status::{Progress, Status};
+use super::status::{LastError, Progress, Status};
 use super::todo::{Todo, discard_events};
 use crate::backoff::Random;
 use crate::contain::{discard, discard_all};
@@ -119,11 +119,27 @@ impl<T: Object> Shared<T> {
 
     /// Spawns a thread of this informer.
     pub(super) fn spawn(self: &Arc<Self>, role: &str, body: impl FnOnce() + Send + 'static) -> Result<()> {
-        let id = self.id;
+        let mine = Arc::clone(self);
         self.threads.spawn(&format!("{role} {}", self.name), move || {
-            enter(id);
-            body();
+            enter(mine.id);
+            if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
+                discard(payload);
+                mine.died();
+            }
         })
+    }
+
+    /// A thread ended by a panic: of `Object::meta`, say, or of an index value's `Hash`. What it left undone cannot be
+    /// made good, so the informer stops where everybody can see it.
+    fn died(&self) {
+        let text = format!(
+            "{}: a thread of the informer panicked in user code; the informer has stopped",
+            self.name
+        );
+        log::error!(target: "informer", "{text}");
+        let error = Error::new(ErrorKind::Panic, text);
+        self.progress.lock().last_error = Some(LastError { error, consecutive: 1 });
+        self.stop();
     }
 
     pub(super) fn stop(&self) {

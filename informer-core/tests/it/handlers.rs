@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use informer_core::sync::{Mutex, spawn};
 use informer_core::{
-    ChangeKind, Delivery, Event, EventHandler, Flow, HandlerOptions, Index, Labels, ListEnd, ListRequest,
-    ListSink, ListWatch, MetaView, Object, Registration, Result, SharedInformer, Stop, WatchEnd,
+    ChangeKind, Delivery, ErrorKind, Event, EventHandler, Flow, HandlerOptions, Index, Labels, ListEnd,
+    ListRequest, ListSink, ListWatch, MetaView, Object, Registration, Result, SharedInformer, Stop, WatchEnd,
     WatchRequest, WatchSink,
 };
 use informer_testkit::{
@@ -708,4 +708,29 @@ fn c_9_f_42_a_filter_passes_deletes_whose_end_was_not_seen() {
     clock.advance(backoff);
     all.wait_for(4);
     assert_eq!(seen.trace(), "Added(default/a@1, initial)\nDeleted(default/a@1, final state unknown)");
+}
+
+#[test]
+fn a_panic_where_nothing_can_be_made_good_stops_the_informer_visibly() {
+    #[derive(Clone, PartialEq, Eq)]
+    struct Touchy(u64);
+    impl std::hash::Hash for Touchy {
+        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+            assert!(self.0 < 5, "told to");
+            state.write_u64(self.0);
+        }
+    }
+    let index: Index<TestObject, Touchy> = Index::new("touchy", |object: &TestObject| [Touchy(object.value)]);
+    let source = FakeSource::new();
+    source.create(TestObject::new("default/a"));
+    let informer = SharedInformer::builder(source.clone()).index(&index).build();
+    informer.start().unwrap();
+    informer.wait_synced(LONG).unwrap();
+    source.update(TestObject::new("default/a").value(5));
+    let error = informer.store().wait_until(&source.version(), LONG).unwrap_err();
+    assert!(error.is_stopped() || error.is_timed_out(), "{error:?}");
+    informer.join().unwrap();
+    assert!(informer.is_stopped());
+    let last = informer.status().last_error.unwrap();
+    assert_eq!(last.error.kind(), ErrorKind::Panic);
 }
