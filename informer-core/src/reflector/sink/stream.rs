@@ -135,13 +135,22 @@ impl<'a, T: Object> Stream<'a, T> {
         self.target.heard(Heard::Live);
     }
 
+    /// Whether the initial phase has taken too long. Asked after each event but the one that ends it.
+    fn late(&self) -> bool {
+        self.initial.is_some() && self.initial_until.is_some_and(|until| until <= self.clock.now())
+    }
+
+    /// Goes on, unless it has taken too long.
+    fn go_on(&mut self) -> Flow {
+        if self.late() { self.end(Why::TooLong) } else { Flow::Continue }
+    }
+
     /// Counts an event and looks at its version. `Err` ends the watch.
     fn arrived(&mut self, kind: Option<ChangeKind>, version: &str) -> Result<(), Why> {
         self.told.events += 1;
         self.target.heard(if kind.is_some() { Heard::Event } else { Heard::Bookmark });
         if self.initial.is_some() {
-            let late = self.initial_until.is_some_and(|until| until <= self.clock.now());
-            return if late { Err(Why::TooLong) } else { Ok(()) };
+            return Ok(()); // in no order of versions
         }
         if kind != Some(ChangeKind::Deleted) && version::below(version, &self.start) {
             return Err(Why::WentBack);
@@ -188,7 +197,7 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
             (None, ChangeKind::Deleted) => self.target.delete(key, object, &self.told.resume),
             (None, _) => self.target.upsert(key, object, &self.told.resume),
         }
-        Flow::Continue
+        self.go_on()
     }
 
     fn unchanged(&mut self, object: Arc<T>) -> Flow {
@@ -201,7 +210,7 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
             Some(gathered) => gathered.put(key, Some(object)),
             None => self.target.upsert(key, object, &self.told.resume),
         }
-        Flow::Continue
+        self.go_on()
     }
 
     fn bad_change(&mut self, kind: ChangeKind, bad: BadObject) -> Flow {
@@ -224,7 +233,7 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
                 self.target.unreadable(key, bad.uid, bad.resource_version, &self.told.resume);
             }
         }
-        Flow::Continue
+        self.go_on()
     }
 
     fn bookmark(&mut self, resource_version: &str, initial_events_end: bool) -> Flow {
@@ -237,7 +246,7 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
             return Flow::Continue;
         }
         if !initial_events_end {
-            return Flow::Continue;
+            return self.go_on();
         }
         let initial = !self.machine.has_listed();
         match self.machine.streamed(resource_version) {
