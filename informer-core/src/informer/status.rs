@@ -141,3 +141,53 @@ impl Progress {
         report.consecutive == 1 || before.is_some_and(|before| served(&before.error) != served(report.error))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::time::{Clock as _, SystemClock};
+
+    fn fail(progress: &mut Progress, kind: ErrorKind, consecutive: u32) -> bool {
+        let error = Error::new(kind, "no");
+        progress.failed(&Report { error: &error, consecutive, next_attempt: None })
+    }
+
+    #[test]
+    fn d_17_a_failure_is_a_change_of_state_once() {
+        let mut progress = Progress::default();
+        assert!(fail(&mut progress, ErrorKind::Refused, 1));
+        assert!(!fail(&mut progress, ErrorKind::Refused, 2));
+        assert!(!fail(&mut progress, ErrorKind::Unavailable, 3));
+        assert!(fail(&mut progress, ErrorKind::NotFound, 4), "the kind is not served any more");
+        assert!(!fail(&mut progress, ErrorKind::NotFound, 5));
+        assert!(fail(&mut progress, ErrorKind::Internal, 6));
+    }
+
+    #[test]
+    fn d_17_bad_objects_are_told_once_a_list() {
+        let now = SystemClock.now();
+        let mut progress = Progress::default();
+        progress.heard(Heard::List { again: false }, now);
+        assert!(fail(&mut progress, ErrorKind::Decode, 0));
+        assert!(!fail(&mut progress, ErrorKind::Decode, 0));
+        progress.heard(Heard::List { again: true }, now);
+        assert!(fail(&mut progress, ErrorKind::Decode, 0));
+        assert_eq!((progress.counters.bad_objects, progress.counters.errors), (3, 3));
+        assert!(progress.last_error.is_none(), "nothing has failed");
+    }
+
+    #[test]
+    fn d_17_it_works_again_when_something_is_told_not_when_it_is_open() {
+        let now = SystemClock.now();
+        let mut progress = Progress { phase: Phase::Watching, ..Progress::default() };
+        fail(&mut progress, ErrorKind::Gone, 1);
+        fail(&mut progress, ErrorKind::Gone, 2);
+        assert_eq!(progress.heard(Heard::Live, now), 0);
+        assert!(progress.last_error.is_none());
+        fail(&mut progress, ErrorKind::Gone, 3);
+        assert_eq!(progress.heard(Heard::Live, now), 0);
+        assert_eq!(progress.heard(Heard::Event, now), 3);
+        assert_eq!(progress.heard(Heard::Event, now), 0, "told once");
+    }
+}
