@@ -1,2 +1,125 @@
-//! watch
-fn main() {}
+//! Watches the objects of one resource come and go.
+//!
+//! ```text
+//! cargo run --release --example watch -- --kubeconfig ~/.kube/config -A configmaps
+//! cargo run --release --example watch -- -o json -n kube-system -l app=dns pods
+//! ```
+
+mod args;
+mod print;
+mod show;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use informer_examples::{init_log, run, stop_on_signal};
+use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource};
+use informer_factory::{
+    Client, Clock as _, Config, Environment, Error, ErrorKind, InformerOptions, Kubeconfig, KubeconfigOptions,
+    Lazy, Registration, Representation, Result, SharedInformer, SharedInformerFactory, Stage, Stop,
+    SystemClock, find_resource,
+};
+
+use args::{Args, Parsed};
+use print::Printer;
+use show::Show;
+
+fn main() -> ExitCode {
+    init_log();
+    match args::parse(std::env::args_os().skip(1)) {
+        Parsed::Run(args) => run(|| watch(&args)),
+        Parsed::Help => {
+            print::help(args::USAGE);
+            ExitCode::SUCCESS
+        }
+        Parsed::Wrong(text) => {
+            print::usage_error(&text, args::USAGE);
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn watch(args: &Args) -> Result<()> {
+    let client = connect(args)?;
+    let found = find_resource(&client, &args.resource)?;
+    let namespace = match &args.namespace {
+        _ if !found.namespaced || args.all_namespaces => String::new(),
+        Some(namespace) => namespace.clone(),
+        None => client.default_namespace().to_owned(),
+    };
+    match (args.metadata_only, args.lazy) {
+        (true, _) => follow::<PartialObjectMeta<DynamicObject>>(args, client, &found.resource, &namespace),
+        (_, true) => follow::<Lazy<DynamicObject>>(args, client, &found.resource, &namespace),
+        _ => follow::<DynamicObject>(args, client, &found.resource, &namespace),
+    }
+}
+
+fn connect(args: &Args) -> Result<Client> {
+    if let Some(url) = &args.server {
+        return Client::from_url(url);
+    }
+    let mut options = KubeconfigOptions::new();
+    if let Some(context) = &args.context {
+        options = options.context(context);
+    }
+    let config = match &args.kubeconfig {
+        Some(path) => Config::from_kubeconfig(&Kubeconfig::read(path)?, &options)?,
+        None => Config::infer_with(&options, &Environment::process())?,
+    };
+    Client::new(&config)
+}
+
+/// Follows `resource` until a signal, the end of `--for`, or a failure before anything was heard from the server.
+fn follow<T>(args: &Args, client: Client, resource: &ApiResource, namespace: &str) -> Result<()>
+where
+    T: Representation + Show,
+    T::Resource: Resource<DynamicType = ApiResource>,
+{
+    let stop = Stop::new();
+    stop_on_signal(&stop)
+        .map_err(|error| Error::new(ErrorKind::Spawn, "cannot listen for signals").with_source(error))?;
+    let printer = Arc::new(Printer::new(args.json, &resource.kind, stop.clone()));
+
+    let factory = SharedInformerFactory::builder(client).build();
+    let told = Arc::clone(&printer);
+    let informer = factory.dynamic_with::<T>(resource, |options: &mut InformerOptions<T>| {
+        options.namespace(namespace).streaming(!args.no_streaming);
+        options.on_error(move |report| told.report(report));
+        args.selector.iter().for_each(|selector| _ = options.label_selector(selector));
+        args.field_selector.iter().for_each(|selector| _ = options.field_selector(selector));
+        args.page_size.iter().for_each(|size| _ = options.page_size(*size));
+        args.resync.iter().for_each(|period| _ = options.resync(*period));
+    })?;
+    let told = Arc::clone(&printer);
+    let registration = informer.on_event(move |event| told.event(event))?;
+    factory.start()?;
+    say_when_synced(&printer, &informer, registration)?;
+
+    let until = args.span.and_then(|span| SystemClock.now().checked_add(span));
+    stop.wait_until(&SystemClock, until);
+    factory.shutdown()?;
+    match printer.fatal() {
+        Some(error) => Err(error),
+        None => {
+            printer.stopped(informer.store().len());
+            Ok(())
+        }
+    }
+}
+
+/// Says `synced` once the handler has had every initial event.
+fn say_when_synced<T: Representation>(
+    printer: &Arc<Printer>,
+    informer: &SharedInformer<T>,
+    registration: Registration<T>,
+) -> Result<()> {
+    let (printer, store) = (Arc::clone(printer), informer.store());
+    informer_factory::sync::spawn("synced", move || {
+        if registration.wait_synced(Duration::MAX).is_ok() {
+            printer.synced(store.len(), &store.resource_version());
+        }
+    })
+    .map(drop)
+    .map_err(|error| Error::new(ErrorKind::Spawn, "no thread to wait on").with_source(error).at(Stage::Start))
+}

@@ -436,7 +436,8 @@ impl fmt::Display for Chain<'_> {
         while let Some(error) = cause {
             let text = error.to_string();
             // Libraries like to repeat their cause's text; a person needs it once.
-            if !shown.contains(&text) {
+            let words = text.split(" (os error").next().unwrap_or(&text).to_lowercase();
+            if !shown.to_lowercase().contains(&words) {
                 write!(f, ": {text}")?;
                 shown = text;
             }

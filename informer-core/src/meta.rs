@@ -62,6 +62,11 @@ impl<'a> MetaView<'a> {
     }
 }
 
+/// Whether both UIDs are known and differ: two objects of one name (D4).
+pub(crate) fn other_uid(a: &str, b: &str) -> bool {
+    !a.is_empty() && !b.is_empty() && a != b
+}
+
 /// The labels of an object, however they are stored. Sorted by key.
 #[derive(Clone, Copy)]
 pub struct Labels<'a>(Inner<'a>);

@@ -35,7 +35,7 @@ mod options;
 mod registry;
 
 pub use factory::{FactoryBuilder, SharedInformerFactory};
-pub use informer_core::kube_core;
+pub use informer_core::{kube_core, sync};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
     HandlerStatus, Index, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object, ObjectKey,
@@ -43,6 +43,6 @@ pub use informer_core::{
     Store, SystemClock, WeakInformer,
 };
 pub use informer_http::{
-    Api, Client, Config, HttpListWatch, KubeconfigOptions, ServedResource, find_resource,
+    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource, find_resource,
 };
 pub use options::InformerOptions;

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Error, ErrorKind, Result, Stage, Stop, SystemClock};
+use informer_core::{Error, ErrorKind, Result, Stage, Stop, SystemClock, decode_error};
 use jiff::Timestamp;
 use rustls_pki_types::ServerName;
 use serde::de::DeserializeOwned;
@@ -182,7 +182,8 @@ impl Client {
         connection.proxy = proxy.map(|proxy| proxy.to_ureq()).transpose()?;
         let credentials = config.credentials(Arc::new(SystemClock)).map_err(at)?;
         // Nobody's credentials cannot be refreshed: a 401 is final then.
-        connection.authorize = credentials.header().is_some().then(|| Arc::new(credentials) as Arc<dyn Authorize>);
+        connection.authorize =
+            credentials.header().is_some().then(|| Arc::new(credentials) as Arc<dyn Authorize>);
         connection.headers = config.headers().iter().cloned().collect();
         connection.compress_lists = config.compress();
         config.namespace().clone_into(&mut connection.namespace);
@@ -336,10 +337,9 @@ impl Client {
             Some(ours) => ours.clone().context(call.what),
             None => Error::new(ErrorKind::Network, call.what).with_source(error),
         })?;
-        serde_json::from_slice(&bytes).map_err(|error| {
-            let text = format!("{}: the answer is not the JSON it should be: {error}", call.what);
-            Error::new(ErrorKind::Decode, text).with_source(error)
-        })
+        // The answer may be a Secret: what serde says of it is not repeated.
+        serde_json::from_slice(&bytes)
+            .map_err(|error| decode_error("the answer", &error).context(call.what))
     }
 }
 

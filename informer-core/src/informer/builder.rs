@@ -67,9 +67,9 @@ impl<T: Object> InformerBuilder<T> {
         self
     }
 
-    /// The resync period of handlers that do not choose their own; at least 1 s. By default there is no resync.
+    /// The resync period of handlers that do not choose their own: at least 1 s, or zero for none, the default.
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = Some(period.max(Duration::from_secs(1)));
+        self.resync = (!period.is_zero()).then(|| period.max(Duration::from_secs(1)));
         self
     }
 

@@ -17,8 +17,8 @@ pub(super) struct Feed<T> {
 
 impl<T: Object> Feed<T> {
     fn push(&self, delta: Delta<T>, version: &str) {
-        if self.shared.fifo.push(delta, version) {
-            self.shared.arrived();
+        if let Some(news) = self.shared.fifo.push(delta, version) {
+            self.shared.arrived(news);
         }
     }
 }
@@ -73,8 +73,8 @@ impl<T: Object> Target<T> for Feed<T> {
     }
 
     fn bookmark(&mut self, version: &str) {
-        if self.shared.fifo.set_tail(version) {
-            self.shared.arrived();
+        if let Some(news) = self.shared.fifo.set_tail(version) {
+            self.shared.arrived(news);
         }
     }
 

@@ -25,3 +25,19 @@ pub(crate) fn runs_on_thread_of(id: u64) -> bool {
     // A destructor of another thread-local may run after ours is gone; that thread is ending and waits for nobody.
     INFORMER.try_with(Cell::get).is_ok_and(|mine| mine == id && id != NONE)
 }
+
+/// While this lives, the current thread counts as one of informer `id`'s.
+pub(super) struct Visit {
+    before: u64,
+}
+
+/// Makes the current thread count as one of informer `id`'s for a while.
+pub(super) fn visit(id: u64) -> Visit {
+    Visit { before: INFORMER.try_with(|mine| mine.replace(id)).unwrap_or(NONE) }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        let _ = INFORMER.try_with(|mine| mine.set(self.before));
+    }
+}

@@ -210,8 +210,8 @@ impl<T: Object> SharedInformer<T> {
         options: HandlerOptions,
         handler: impl EventHandler<T>,
     ) -> Result<Registration<T>> {
-        let id = self.shared().add_handler(options, Box::new(handler))?;
-        Ok(Registration::new(self.shared(), id))
+        let (id, synced) = self.shared().add_handler(options, Box::new(handler))?;
+        Ok(Registration::new(self.shared(), id, synced))
     }
 
     /// Adds an index; when this returns it has every object (I-50). May be called at any time before the stop, from

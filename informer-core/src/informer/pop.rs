@@ -8,12 +8,14 @@ use std::time::Instant;
 
 use super::apply::{Batch, apply};
 use super::dispatch::{BoxHandler, Lent, Next, SlotId, Waste};
-use super::shared::{Shared, discard, discard_all, discard_one};
+use super::shared::Shared;
+use super::todo::{discard_event, discard_events};
+use crate::contain::{discard, discard_all};
 use crate::event::Event;
-use crate::key::ObjectKey;
+use crate::key::KeyRef;
 use crate::meta::Object;
 use crate::queue::{Delta, Taken};
-use crate::store::Published;
+use crate::store::{Change, Published};
 
 /// A call that has ended.
 struct Returned<T> {
@@ -84,7 +86,7 @@ fn turn<T: Object>(
     if news {
         shared.dispatch.notify_all();
     }
-    discard(waste);
+    shared.discard(waste);
     shared.set_alarm(due);
     next
 }
@@ -93,16 +95,18 @@ fn turn<T: Object>(
 fn call<T: Object>(shared: &Arc<Shared<T>>, lent: Lent<T>) -> Returned<T> {
     let Lent { slot, mut handler, event, spent } = lent;
     let initial = event.is_initial();
-    let panicked = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event))).is_err();
-    if panicked {
+    let outcome = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event)));
+    let panicked = outcome.is_err();
+    if let Err(payload) = outcome {
+        discard(payload); // a user's value, as everything here
         log::error!(
             target: "informer::handler",
             "{}: handler {slot} panicked on {event:?}; the event counts as handled", shared.name
         );
     }
-    discard_one(event);
-    if spent.is_some() {
-        discard_one(spent);
+    discard_event(event);
+    if let Some(events) = spent {
+        discard_events(events);
     }
     Returned { slot, handler, initial, panicked }
 }
@@ -122,12 +126,9 @@ fn boundary<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) -> bool {
         Some(false) => {}
     }
     match shared.fifo.take(&*shared.clock, until) {
-        Taken::Batch { deltas, tail, timeline } => publish(shared, deltas, &tail, timeline),
-        Taken::Nothing => resync(shared, &HashSet::new()),
-        Taken::Closed(deltas) => {
-            discard_all(deltas);
-            return false;
-        }
+        Taken::Batch { deltas, tail, timeline, news } => publish(shared, deltas, &tail, timeline, news),
+        Taken::Nothing => resync(shared, &[]),
+        Taken::Closed => return false,
     }
     true
 }
@@ -136,22 +137,26 @@ fn boundary<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) -> bool {
 fn admit<T: Object>(shared: &Arc<Shared<T>>) {
     let replay: Vec<Event<T>> =
         shared.store.list().into_iter().map(|object| Event::Added { object, initial: true }).collect();
-    let replay: Arc<[Event<T>]> = replay.into();
+    let replay = Arc::new(replay);
     let mut waste = Waste::default();
     let own = shared.dispatch.lock().admit(&replay, shared.clock.now(), &mut waste);
     shared.dispatch.notify_all();
     for slot in own {
         if let Err(error) = shared.spawn_own(slot) {
+            if error.is_stopped() {
+                break;
+            }
             // It is served by nobody then; saying so is all that is left.
             log::error!(target: "informer::handler", "{}: handler {slot} is removed: {error}", shared.name);
             shared.remove_handler(slot);
         }
     }
-    discard(waste);
+    shared.discard(waste);
+    discard_events(replay);
 }
 
 /// Applies a batch: store first, then handlers (T5).
-fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str, timeline: u64) {
+fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str, timeline: u64, news: u64) {
     let Batch { changes, stale, events, first_list, spent } = apply(&shared.store, deltas);
     let writer = shared.writer.lock().take();
     let Some(mut writer) = writer else { return }; // it is only away while this very function runs
@@ -161,32 +166,40 @@ fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str
     for (key, error) in bad {
         shared.bad_value(&key, error);
     }
-    if !events.is_empty() || first_list {
-        let events: Arc<[Event<T>]> = events.into();
-        let mut waste = Waste::default();
-        shared.dispatch.lock().publish(&events, first_list, &mut waste);
-        shared.dispatch.notify_all();
-        discard(waste);
-        discard_one(events);
+    let tell = !events.is_empty() || first_list;
+    let events = Arc::new(events);
+    let mut waste = Waste::default();
+    let mut dispatch = shared.dispatch.lock();
+    dispatch.took(news);
+    if tell {
+        dispatch.publish(&events, first_list, &mut waste);
     }
-    resync(shared, &changes.iter().map(|change| change.key.clone()).collect());
+    drop(dispatch);
+    if tell {
+        shared.dispatch.notify_all();
+    }
+    shared.discard(waste);
+    discard_events(events);
+    resync(shared, &changes);
     discard_all(spent);
-    discard_all(changes);
+    for change in changes {
+        discard(change.new);
+    }
 }
 
 /// Gives the handlers whose resync is due every stored object that has not changed just now (D5).
-fn resync<T: Object>(shared: &Arc<Shared<T>>, but: &HashSet<ObjectKey>) {
+fn resync<T: Object>(shared: &Arc<Shared<T>>, but: &[Change<T>]) {
     let now = shared.clock.now();
     if !shared.dispatch.lock().resync_due(now) {
         return;
     }
+    let but: HashSet<KeyRef<'_>> = but.iter().map(|change| change.key.as_ref()).collect();
     let mut objects = shared.store.list();
-    objects.retain(|object| but.is_empty() || !but.contains(&object.meta().key()));
-    let events: Vec<Event<T>> = objects.into_iter().map(|object| Event::Resynced { object }).collect();
-    let events: Arc<[Event<T>]> = events.into();
+    objects.retain(|object| !but.contains(&object.meta().key_ref()));
+    let events = Arc::new(objects.into_iter().map(|object| Event::Resynced { object }).collect());
     let mut waste = Waste::default();
     shared.dispatch.lock().resync(&events, now, &mut waste);
     shared.dispatch.notify_all();
-    discard(waste);
-    discard_one(events);
+    shared.discard(waste);
+    discard_events(events);
 }

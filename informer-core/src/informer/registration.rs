@@ -4,27 +4,28 @@ use std::fmt;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::dispatch::SlotId;
+use super::dispatch::{Latch, SlotId};
 use super::identity::runs_on_thread_of;
 use super::shared::Shared;
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::meta::Object;
 
 /// A handler's registration. Dropping it removes nothing; it keeps nothing alive.
 pub struct Registration<T: Object> {
     shared: Weak<Shared<T>>,
     id: SlotId,
+    synced: Latch,
 }
 
 impl<T: Object> Registration<T> {
-    pub(super) fn new(shared: &Arc<Shared<T>>, id: SlotId) -> Self {
-        Registration { shared: Arc::downgrade(shared), id }
+    pub(super) fn new(shared: &Arc<Shared<T>>, id: SlotId, synced: Latch) -> Self {
+        Registration { shared: Arc::downgrade(shared), id, synced }
     }
 
     /// Whether the handler has *handled* every add of the first list, or of its replay (I-11, F-52). Stays true.
     #[must_use]
     pub fn has_synced(&self) -> bool {
-        self.shared.upgrade().is_some_and(|shared| shared.dispatch.lock().has_synced(self.id))
+        self.synced.is_set()
     }
 
     /// Waits until [`has_synced`](Registration::has_synced).
@@ -34,12 +35,19 @@ impl<T: Object> Registration<T> {
     ///
     /// # Errors
     /// [`is_timed_out`](Error::is_timed_out), with the informer's last error as its cause;
-    /// [`is_stopped`](Error::is_stopped); [`is_would_block`](Error::is_would_block) on a thread of the informer.
+    /// [`is_stopped`](Error::is_stopped), also when the handler is removed first;
+    /// [`is_would_block`](Error::is_would_block) on a thread of the informer.
     pub fn wait_synced(&self, timeout: Duration) -> Result<()> {
-        let Some(shared) = self.shared.upgrade() else { return Err(Error::stopped()) };
-        shared.wait_dispatch("have told the handler everything", timeout, |dispatch| {
-            dispatch.has_synced(self.id)
-        })
+        if let Some(shared) = self.shared.upgrade() {
+            shared.wait_dispatch("have told the handler everything", timeout, |dispatch| {
+                self.synced.is_set() || (dispatch.is_erased(self.id) && !dispatch.is_stopped())
+            })?;
+        }
+        if self.synced.is_set() {
+            return Ok(());
+        }
+        let text = "the handler was removed before it had been told everything";
+        Err(Error::new(ErrorKind::Stopped, text).at(Stage::Wait))
     }
 
     /// Removes the handler: no new call starts. A call in progress goes on; events it has not been given are dropped
@@ -64,7 +72,7 @@ impl<T: Object> Registration<T> {
         if runs_on_thread_of(shared.id) {
             return Err(Error::would_block("wait for a handler's end"));
         }
-        shared.wait_erased(self.id);
+        shared.wait_dropped(self.id);
         Ok(())
     }
 

@@ -5,17 +5,19 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::builder::HandlerOptions;
-use super::dispatch::{BoxHandler, Dispatcher, Due, PATIENCE, SlotId, Waste};
+use super::dispatch::{BoxHandler, Dispatcher, Due, Latch, PATIENCE, SlotId, Waste};
 use super::feed::Feed;
-use super::identity::{enter, next_id, runs_on_thread_of};
+use super::identity::{enter, next_id, runs_on_thread_of, visit};
 use super::pop;
 use super::status::{Progress, Status};
+use super::todo::{Todo, discard_events};
 use crate::backoff::Random;
+use crate::contain::{discard, discard_all};
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
-use crate::queue::DeltaFifo;
+use crate::queue::{Delta, DeltaFifo};
 use crate::reflector::{ErrorHook, Reflector, Report, Settings, Transform};
 use crate::stop::Stop;
 use crate::store::{Store, StoreWriter};
@@ -129,25 +131,26 @@ impl<T: Object> Shared<T> {
         self.dispatch.lock().stop(&mut waste);
         self.dispatch.notify_all();
         self.threads.close();
-        self.fifo.close();
+        let queued = self.fifo.close();
         self.stop.set();
         self.store.stop_waits();
         let alarm = self.alarm.lock().take();
         drop(alarm);
-        discard(waste);
+        self.discard(waste);
+        queued.into_iter().for_each(Delta::discard);
         // A reader that was never started takes its source and transform with it.
         let reader = self.reader.lock().take();
-        discard_one(reader);
+        discard(reader);
     }
 
     pub(super) fn add_handler(
         self: &Arc<Self>,
         options: HandlerOptions,
         handler: BoxHandler<T>,
-    ) -> Result<SlotId> {
+    ) -> Result<(SlotId, Latch)> {
         let resync = options.resync.or(self.resync).filter(|period| !period.is_zero());
         if resync.is_some_and(|period| period < Duration::from_secs(1)) {
-            discard_one(handler);
+            discard(handler);
             let text = "a handler's resync period is at least 1 s; zero means none";
             return Err(Error::new(ErrorKind::Config, text).at(Stage::Handler));
         }
@@ -157,13 +160,13 @@ impl<T: Object> Shared<T> {
         let due = dispatch.arm();
         drop(dispatch);
         match outcome {
-            Ok(id) => {
+            Ok(registered) => {
                 self.fifo.poke();
                 self.set_alarm(due);
-                Ok(id)
+                Ok(registered)
             }
             Err(handler) => {
-                discard_one(handler);
+                discard(handler);
                 let text = format!("{}: the informer was stopped and takes no more handlers", self.name);
                 Err(Error::new(ErrorKind::Stopped, text).at(Stage::Handler))
             }
@@ -178,12 +181,27 @@ impl<T: Object> Shared<T> {
         drop(dispatch);
         self.dispatch.notify_all();
         self.set_alarm(due);
-        discard(waste);
+        self.discard(waste);
     }
 
-    pub(super) fn wait_erased(&self, id: SlotId) {
+    /// Drops what must be dropped outside the lock, and tells those who wait for a handler's end.
+    pub(super) fn discard(&self, waste: Waste<T>) {
+        let Waste { handlers, erased, todos, spent } = waste;
+        // A handler that is dropped counts as one that runs: waiting for its own end would never end (D12).
+        let _visit = visit(self.id);
+        discard_all(handlers);
+        if !erased.is_empty() {
+            self.dispatch.lock().dropped(&erased);
+            self.dispatch.notify_all();
+        }
+        todos.into_iter().for_each(Todo::discard);
+        spent.batches.into_iter().for_each(discard_events);
+        discard_all(spent.objects);
+    }
+
+    pub(super) fn wait_dropped(&self, id: SlotId) {
         let mut dispatch = self.dispatch.lock();
-        while !dispatch.is_erased(id) {
+        while !dispatch.is_dropped(id) {
             self.dispatch.wait(&mut dispatch);
         }
     }
@@ -225,9 +243,9 @@ impl<T: Object> Shared<T> {
     }
 
     /// Something has come into the queue while the pop role was away.
-    pub(super) fn arrived(self: &Arc<Self>) {
+    pub(super) fn arrived(self: &Arc<Self>, news: u64) {
         let mut dispatch = self.dispatch.lock();
-        dispatch.arrived();
+        dispatch.arrived(news);
         let due = dispatch.arm();
         drop(dispatch);
         self.set_alarm(due);
@@ -265,7 +283,11 @@ impl<T: Object> Shared<T> {
                 let mine = Arc::clone(self);
                 // The spare is listed before it decides (T6): if the call is over by then, it just ends.
                 let spare = self.spawn("pop", move || {
-                    let epoch = mine.dispatch.lock().promote(call);
+                    let mut dispatch = mine.dispatch.lock();
+                    let epoch = dispatch.promote(call);
+                    let due = if epoch.is_none() { dispatch.arm() } else { None };
+                    drop(dispatch);
+                    mine.set_alarm(due);
                     if let Some(epoch) = epoch {
                         log::info!(
                             target: "informer::handler",
@@ -275,7 +297,7 @@ impl<T: Object> Shared<T> {
                         pop::run(&mine, epoch);
                     }
                 });
-                let error = spare.err()?;
+                let error = spare.err().filter(|error| !error.is_stopped())?;
                 log::warn!(target: "informer::handler", "{}: a slow handler stays on the pop thread: {error}", self.name);
                 let mut dispatch = self.dispatch.lock();
                 dispatch.unpromoted();
@@ -355,6 +377,10 @@ impl Threads {
         if list.closed {
             return Err(Error::stopped().at(Stage::Start));
         }
+        // An ended thread keeps its stack until it is joined: handlers that come and go must not add up.
+        for ended in list.handles.extract_if(.., |handle| handle.is_finished()) {
+            let _ = ended.join();
+        }
         let monitor = Arc::clone(&self.list);
         let handle = spawn(name, move || {
             // Whatever ends the body, a panic too, the thread is seen to have ended.
@@ -414,25 +440,4 @@ impl Threads {
         self.join_all();
         true
     }
-}
-
-/// Drops user data outside every lock; a panic in a destructor ends there.
-pub(super) fn discard_one<V>(value: V) {
-    if catch_unwind(AssertUnwindSafe(|| drop(value))).is_err() {
-        log::error!(target: "informer::handler", "a destructor of user data panicked");
-    }
-}
-
-/// As [`discard_one`], for each of many: one that panics does not take the others with it.
-pub(super) fn discard_all<V>(values: impl IntoIterator<Item = V>) {
-    for value in values {
-        discard_one(value);
-    }
-}
-
-pub(super) fn discard<T>(waste: Waste<T>) {
-    discard_all(waste.handlers);
-    discard_all(waste.todos);
-    discard_all(waste.spent.batches);
-    discard_all(waste.spent.objects);
 }

@@ -2,11 +2,13 @@
 //!
 //! A delta is a wire fact. Whether it is an add or an update is decided against the store when it is applied (C-1).
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::fold::{Fold, Folded};
-use crate::key::ObjectKey;
-use crate::meta::Object;
+use crate::contain::{discard, discard_all};
+use crate::key::{KeyRef, ObjectKey};
+use crate::meta::{Object, other_uid};
 
 /// One thing the reflector learnt.
 pub(crate) enum Delta<T> {
@@ -80,65 +82,158 @@ impl<T: Object> Fold for Delta<T> {
         }
     }
 
+    /// The table of the specification, with what it leaves open decided so that nothing is lost: whatever the store
+    /// holds, applying what is left comes to the same objects as applying both.
     fn fold(older: Self, newer: Self, waste: &mut Vec<Self>) -> Folded<Self> {
         match (older, newer) {
-            (old @ Delta::Upsert { .. }, new @ Delta::Upsert { .. }) => {
-                if uid(&old) == uid(&new) {
-                    waste.push(old);
-                    Folded::One(new)
-                } else {
-                    Folded::Both(old, new)
-                }
-            }
-            (old @ Delta::Upsert { .. }, Delta::Delete { key, what, .. }) => {
-                // Only an upsert of another UID would have made the deletion void; after this one it is not.
-                let what = match (what, old) {
-                    (Deletion::Unseen(_), Delta::Upsert { object, .. }) => {
-                        Deletion::Unseen(object.meta().uid.to_owned())
-                    }
-                    (what, old) => {
-                        waste.push(old);
-                        what
-                    }
-                };
-                Folded::One(Delta::Delete { key, what, forced: true })
-            }
-            // The first deletion told the end of what the store holds; an upsert between them was folded away.
-            (old @ Delta::Delete { .. }, new @ Delta::Delete { .. }) => {
-                waste.push(new);
-                Folded::One(old)
-            }
-            (old @ Delta::Unreadable { .. }, new) => {
+            (old @ Delta::Upsert { .. }, new @ Delta::Upsert { .. }) if uid(&old) == uid(&new) => {
                 waste.push(old);
                 Folded::One(new)
+            }
+            (old @ Delta::Upsert { .. }, new @ Delta::Delete { .. }) => {
+                if other_uid(uid(&old), uid(&new)) && !new.is_forced() {
+                    waste.push(new); // void: after the upsert the store holds another object of this name
+                    return Folded::One(old);
+                }
+                waste.push(old);
+                Folded::One(new.forced())
+            }
+            (old @ Delta::Delete { .. }, new @ Delta::Delete { .. }) => fold_deletions(old, new, waste),
+            (old @ Delta::Unreadable { .. }, new @ Delta::Upsert { .. }) => {
+                waste.push(old);
+                Folded::One(new)
+            }
+            (Delta::Unreadable { key, uid: before, .. }, Delta::Unreadable { uid, resource_version, .. })
+                if !other_uid(&before, &uid) =>
+            {
+                let uid = if uid.is_empty() { before } else { uid };
+                Folded::One(Delta::Unreadable { key, uid, resource_version })
+            }
+            (old @ Delta::Unreadable { .. }, new @ Delta::Delete { .. })
+                if !other_uid(uid(&old), uid(&new)) =>
+            {
+                // Both UIDs known: the first would have removed any other object, the second this one.
+                let sure = !uid(&old).is_empty() && !uid(&new).is_empty();
+                waste.push(old);
+                Folded::One(if sure { new.forced() } else { new })
             }
             (old, new) => Folded::Both(old, new),
         }
     }
 
-    fn superseded(self, by: &mut Self, waste: &mut Vec<Self>) -> Option<Self> {
-        match self {
-            // Real final states are news that the list cannot tell.
-            Delta::Delete { what: Deletion::Final(_), .. } => Some(self),
-            Delta::Replace(ref older) => {
-                if let Delta::Replace(newer) = by {
-                    newer.initial |= older.initial;
+    /// A list supersedes what was queued before it but real final states, which are news that it cannot tell: the
+    /// first of each key, which is the one of what the store holds. What it leaves as it is, stays.
+    fn supersede(older: Vec<Self>, by: &mut Self, waste: &mut Vec<Self>) -> Vec<Self> {
+        let Delta::Replace(newer) = by else { return older };
+        let mut kept = Vec::new();
+        let mut told = HashSet::new();
+        for delta in older {
+            let keep = match &delta {
+                // Below, it comes apart: what the newer list leaves of it is kept.
+                Delta::Replace(list) if newer.complete || !list.complete => {
+                    newer.initial |= list.initial;
+                    false
                 }
-                waste.push(self);
-                None
+                Delta::Replace(_) => true,
+                Delta::Delete { key, what: Deletion::Final(_), .. } if !newer.leaves(key) => {
+                    told.insert(key.clone())
+                }
+                Delta::Upsert { key, .. } | Delta::Delete { key, .. } | Delta::Unreadable { key, .. } => {
+                    newer.leaves(key)
+                }
+            };
+            match delta {
+                delta if keep => kept.push(delta),
+                Delta::Replace(list) => newer.outlive(list, &mut kept, waste),
+                delta => waste.push(delta),
             }
-            _ => {
-                waste.push(self);
-                None
+        }
+        kept
+    }
+}
+
+impl<T: Object> Replace<T> {
+    /// Whether the list leaves what is stored under `key`, listed or not: an incomplete list deletes nothing, and
+    /// what does not decode keeps its older state.
+    fn leaves(&self, key: &ObjectKey) -> bool {
+        !self.complete || self.unreadable.iter().any(|(other, ..)| other == key)
+    }
+
+    /// What is left of the `older` list after this one, as single deltas: whatever this one leaves.
+    fn outlive(&self, older: Replace<T>, kept: &mut Vec<Delta<T>>, waste: &mut Vec<Delta<T>>) {
+        let listed: HashSet<KeyRef<'_>> = self.items.iter().map(|object| object.meta().key_ref()).collect();
+        let stays = |key: &ObjectKey| self.leaves(key) && !listed.contains(&key.as_ref());
+        let mut seen = HashSet::new();
+        for object in older.items {
+            let key = object.meta().key();
+            let delta = Delta::Upsert { key: key.clone(), object };
+            if stays(&key) {
+                seen.insert(key);
+                kept.push(delta);
+            } else {
+                waste.push(delta);
             }
+        }
+        for (key, uid, resource_version) in older.unreadable {
+            if stays(&key) {
+                seen.insert(key.clone());
+                kept.push(Delta::Unreadable { key, uid, resource_version });
+            }
+        }
+        if older.complete {
+            let missing = self.unreadable.iter().filter(|(key, ..)| !seen.contains(key) && stays(key));
+            kept.extend(missing.map(|(key, ..)| Delta::Delete {
+                key: key.clone(),
+                what: Deletion::Unseen(String::new()),
+                forced: true,
+            }));
         }
     }
 }
 
+impl<T> Delta<T> {
+    /// Drops it outside every lock, object by object.
+    pub(crate) fn discard(self) {
+        match self {
+            Delta::Replace(list) => discard_all(list.items),
+            delta => discard(delta),
+        }
+    }
+
+    fn is_forced(&self) -> bool {
+        matches!(self, Delta::Delete { forced: true, .. })
+    }
+
+    /// A deletion that removes whatever is stored.
+    fn forced(mut self) -> Self {
+        if let Delta::Delete { forced, .. } = &mut self {
+            *forced = true;
+        }
+        self
+    }
+}
+
+/// Two deletions of one key; what was between them has been folded into the second.
+fn fold_deletions<T: Object>(old: Delta<T>, new: Delta<T>, waste: &mut Vec<Delta<T>>) -> Folded<Delta<T>> {
+    let differ = other_uid(uid(&old), uid(&new));
+    let any = old.is_forced() || new.is_forced() || uid(&old).is_empty() || uid(&new).is_empty();
+    if differ && !any {
+        return Folded::Both(old, new); // each removes its own object only
+    }
+    // The first tells the end of what the store holds. Of one object the later final state is the better one.
+    let seen = matches!(&new, Delta::Delete { what: Deletion::Final(_), .. });
+    let (kept, gone) = if !differ && seen { (new, old) } else { (old, new) };
+    waste.push(gone);
+    Folded::One(if any { kept.forced() } else { kept })
+}
+
 fn uid<T: Object>(delta: &Delta<T>) -> &str {
     match delta {
-        Delta::Upsert { object, .. } => object.meta().uid,
-        _ => "",
+        Delta::Upsert { object, .. } | Delta::Delete { what: Deletion::Final(object), .. } => {
+            object.meta().uid
+        }
+        Delta::Delete { what: Deletion::Unseen(uid), .. } | Delta::Unreadable { uid, .. } => uid,
+        Delta::Replace(_) => "",
     }
 }
 

@@ -23,23 +23,25 @@ struct State<T> {
     tail: String,
     /// How often a list lowered the version.
     timeline: u64,
-    /// Whether `tail` or `timeline` moved since the last take.
-    moved: bool,
+    /// How often something was pushed or the tail moved.
+    news: u64,
+    /// `news` at the last take.
+    taken: u64,
     /// Somebody wants the consumer's attention for something else.
     poked: bool,
-    /// The consumer has taken a batch and not come back. The first push of that time must tell the dispatcher.
+    /// The consumer is not waiting here, and has not been told yet that something waits.
     away: bool,
     closed: bool,
 }
 
 /// What the consumer got.
 pub(crate) enum Taken<T> {
-    /// Everything that was queued, and the version after it.
-    Batch { deltas: Vec<Delta<T>>, tail: String, timeline: u64 },
+    /// Everything that was queued, the version after it, and the count of news up to here.
+    Batch { deltas: Vec<Delta<T>>, tail: String, timeline: u64, news: u64 },
     /// Nothing: the wait was cut short by a poke or the deadline.
     Nothing,
-    /// The queue is closed; what was queued is dropped (C-11).
-    Closed(Vec<Delta<T>>),
+    /// The queue is closed.
+    Closed,
 }
 
 impl<T: Object> DeltaFifo<T> {
@@ -50,22 +52,24 @@ impl<T: Object> DeltaFifo<T> {
                 queue: FoldQueue::new(limit),
                 tail: String::new(),
                 timeline: 0,
-                moved: false,
+                news: 0,
+                taken: 0,
                 poked: false,
-                away: false,
+                away: true,
                 closed: false,
             })),
         }
     }
 
-    /// Appends `delta` and moves the tail. Answers whether the consumer is away and has not been told yet that
-    /// something waits.
-    pub(crate) fn push(&self, delta: Delta<T>, tail: &str) -> bool {
+    /// Appends `delta` and moves the tail. Answers the count of news when the consumer is away and has not been told
+    /// yet that something waits.
+    pub(crate) fn push(&self, delta: Delta<T>, tail: &str) -> Option<u64> {
         let mut waste = Vec::new();
         let mut state = self.monitor.lock();
         if state.closed {
             drop(state);
-            return false;
+            delta.discard();
+            return None;
         }
         if let Delta::Replace(list) = &delta
             && list.lowered
@@ -73,18 +77,24 @@ impl<T: Object> DeltaFifo<T> {
             state.timeline += 1; // with the list in one section: versions of two timelines never mix
         }
         state.queue.push(delta, &mut waste);
-        state.set_tail(tail);
-        let tell = std::mem::take(&mut state.away);
+        state.news += 1;
+        tail.clone_into(&mut state.tail);
+        let tell = state.tell();
         drop(state);
         self.monitor.notify_all();
-        tell // `waste` is dropped here, outside the lock
+        waste.into_iter().for_each(Delta::discard); // outside the lock
+        tell
     }
 
     /// Moves the tail without an entry: a bookmark. Answers as [`push`](DeltaFifo::push).
-    pub(crate) fn set_tail(&self, tail: &str) -> bool {
+    pub(crate) fn set_tail(&self, tail: &str) -> Option<u64> {
         let mut state = self.monitor.lock();
-        state.set_tail(tail);
-        let tell = state.moved && std::mem::take(&mut state.away);
+        if state.closed || state.tail == tail {
+            return None;
+        }
+        tail.clone_into(&mut state.tail);
+        state.news += 1;
+        let tell = state.tell();
         drop(state);
         self.monitor.notify_all();
         tell
@@ -96,10 +106,14 @@ impl<T: Object> DeltaFifo<T> {
         self.monitor.notify_all();
     }
 
-    /// Ends every wait for good.
-    pub(crate) fn close(&self) {
-        self.monitor.lock().closed = true;
+    /// Ends every wait for good. Answers what was queued, which nobody will be told of (C-11).
+    pub(crate) fn close(&self) -> Vec<Delta<T>> {
+        let mut state = self.monitor.lock();
+        state.closed = true;
+        let dropped = state.queue.take();
+        drop(state);
         self.monitor.notify_all();
+        dropped
     }
 
     /// How many entries wait, and how many were folded away.
@@ -110,43 +124,40 @@ impl<T: Object> DeltaFifo<T> {
 
     /// Waits until there is something, somebody pokes, the queue closes, or `clock` reaches `until`.
     ///
-    /// From a batch on, the consumer counts as away until it calls again.
+    /// Outside this call the consumer counts as away, whatever the answer was.
     pub(crate) fn take(&self, clock: &dyn Clock, until: Option<Instant>) -> Taken<T> {
         let mut state = self.monitor.lock();
         state.away = false;
-        loop {
+        let taken = loop {
             if state.closed {
-                return Taken::Closed(state.queue.take());
+                break Taken::Closed;
             }
-            if state.moved || !state.queue.is_empty() {
-                state.away = true;
-                state.moved = false;
+            if state.taken != state.news {
+                state.taken = state.news;
                 state.poked = false;
-                return Taken::Batch {
+                break Taken::Batch {
                     deltas: state.queue.take(),
                     tail: state.tail.clone(),
                     timeline: state.timeline,
+                    news: state.news,
                 };
             }
             if std::mem::take(&mut state.poked) {
-                return Taken::Nothing;
+                break Taken::Nothing;
             }
-            if !self.monitor.wait_until(&mut state, clock, until) {
-                // Look once more: what came with the deadline must not wait for the next one.
-                if state.closed || state.moved || !state.queue.is_empty() {
-                    continue;
-                }
-                return Taken::Nothing;
+            let in_time = self.monitor.wait_until(&mut state, clock, until);
+            // Look once more at the deadline: what came with it must not wait for the next one.
+            if !in_time && !state.closed && state.taken == state.news {
+                break Taken::Nothing;
             }
-        }
+        };
+        state.away = true;
+        taken
     }
 }
 
 impl<T> State<T> {
-    fn set_tail(&mut self, tail: &str) {
-        if self.tail != tail {
-            tail.clone_into(&mut self.tail);
-            self.moved = true;
-        }
+    fn tell(&mut self) -> Option<u64> {
+        std::mem::take(&mut self.away).then_some(self.news)
     }
 }

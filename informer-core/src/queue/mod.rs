@@ -6,6 +6,8 @@
 mod delta;
 mod fifo;
 mod fold;
+#[cfg(test)]
+mod tests;
 
 pub(crate) use delta::{Deletion, Delta, Replace};
 pub(crate) use fifo::{DeltaFifo, Taken};

@@ -222,3 +222,6 @@ impl<T: Object> fmt::Debug for Store<T> {
             .finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -34,9 +34,8 @@ pub(crate) struct Table<T> {
     pub(crate) timeline: u64,
     /// Objects whose stored state is older than what the server has.
     pub(crate) stale: HashMap<ObjectKey, Stale>,
+    /// Only ever appended to.
     pub(crate) indexes: Vec<Box<dyn AnyIndex<T>>>,
-    /// Moves with every change of `indexes`.
-    pub(crate) index_generation: u64,
 }
 
 impl<T> Table<T> {
@@ -48,7 +47,6 @@ impl<T> Table<T> {
             timeline: 0,
             stale: HashMap::new(),
             indexes: Vec::new(),
-            index_generation: 0,
         }
     }
 
@@ -68,8 +66,8 @@ impl<T> Table<T> {
         self.namespaces.get(namespace).into_iter().flat_map(HashMap::values)
     }
 
-    /// Applies a batch. `prepared` has the values for the first so many indexes, and keeps the replaced ones; replaced
-    /// objects go to `garbage`. Both are to be dropped outside the lock.
+    /// Applies a batch. `prepared` has the values for each index, and keeps the replaced ones; replaced objects go to
+    /// `garbage`. Both are to be dropped outside the lock.
     pub(crate) fn apply(
         &mut self,
         changes: &[Change<T>],
@@ -106,12 +104,5 @@ impl<T> Table<T> {
             self.namespaces.remove(key.namespace());
         }
         Some(old)
-    }
-
-    /// Tells the indexes that came after the first `prepared` ones of changes made without them.
-    pub(crate) fn note_missed(&mut self, changes: &[Change<T>], prepared: usize) {
-        for index in self.indexes.iter_mut().skip(prepared) {
-            index.miss(changes);
-        }
     }
 }

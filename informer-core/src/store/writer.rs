@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::index::{Function, IndexInstance, IndexOf, prepare};
 use super::table::{Change, Stale};
 use super::{Shared, Store};
+use crate::contain::discard_all;
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::meta::Object;
@@ -12,9 +13,8 @@ use crate::meta::Object;
 /// The pop thread's hold on a store. There is one.
 pub(crate) struct StoreWriter<T> {
     shared: Arc<Shared<T>>,
-    /// The index functions of `generation`, so that they can be called without the table.
+    /// The functions of the first so many indexes, so that they can be called without the table.
     functions: Vec<Arc<dyn Function<T>>>,
-    generation: u64,
 }
 
 /// A batch, ready to appear.
@@ -28,22 +28,30 @@ pub(crate) struct Published<'a, T> {
 
 impl<T: Object> StoreWriter<T> {
     pub(super) fn new(shared: Arc<Shared<T>>) -> Self {
-        StoreWriter { shared, functions: Vec::new(), generation: 0 }
+        StoreWriter { shared, functions: Vec::new() }
     }
 
     /// Makes a batch appear: objects, indexes and version in one write section. Answers what index functions did
     /// wrong.
     pub(crate) fn publish(&mut self, batch: Published<'_, T>) -> Vec<(ObjectKey, Error)> {
-        self.learn_functions();
-        let (mut prepared, bad) = prepare(&self.functions, batch.changes);
         let mut garbage = Vec::with_capacity(batch.changes.len());
         let stale_keys: Vec<ObjectKey> = batch.stale.iter().map(|(key, _)| key.clone()).collect();
 
-        let mut table = self.shared.table.write();
+        let mut prepared = Vec::new();
+        let mut bad = Vec::new();
+        // An index may come while values are computed; then those for it are computed as well. An index that is in
+        // the table never misses a change.
+        let mut table = loop {
+            self.learn_functions();
+            let (more, worse) = prepare(&self.functions[prepared.len()..], batch.changes);
+            prepared.extend(more);
+            bad.extend(worse);
+            let table = self.shared.table.write();
+            if table.indexes.len() == prepared.len() {
+                break table;
+            }
+        };
         table.apply(batch.changes, &mut prepared, &mut garbage);
-        if table.index_generation != self.generation {
-            table.note_missed(batch.changes, prepared.len());
-        }
         for (key, stale) in batch.stale {
             match stale {
                 Some(stale) => table.stale.insert(key, stale),
@@ -55,19 +63,17 @@ impl<T: Object> StoreWriter<T> {
         table.timeline = batch.timeline;
         drop(table);
 
-        // Replaced objects and index values end here, outside the lock: dropping them is user code.
-        drop(garbage);
-        drop(prepared);
         self.shared.wake(batch.changes, &stale_keys, batch.version, lowered);
+        // Replaced objects and index values end here, outside the lock: dropping them is user code.
+        discard_all(garbage);
+        discard_all(prepared);
         bad
     }
 
     fn learn_functions(&mut self) {
         let table = self.shared.table.read();
-        if table.index_generation != self.generation || self.functions.len() != table.indexes.len() {
-            self.functions = table.indexes.iter().map(|index| index.function()).collect();
-            self.generation = table.index_generation;
-        }
+        let known = self.functions.len();
+        self.functions.extend(table.indexes.iter().skip(known).map(|index| index.function()));
     }
 }
 
@@ -95,7 +101,6 @@ impl<T: Object> Store<T> {
         }
         let place = table.indexes.len();
         table.indexes.push(instance);
-        table.index_generation += 1;
         let mut snapshot: Vec<Change<T>> = Vec::with_capacity(table.len());
         snapshot.extend(
             table.iter().map(|(key, object)| Change { key: key.clone(), new: Some(Arc::clone(object)) }),
@@ -103,22 +108,10 @@ impl<T: Object> Store<T> {
         drop(table);
 
         let functions = [function];
-        let (mut prepared, mut bad) = prepare(&functions, &snapshot);
-        loop {
-            let mut table = self.shared.table.write();
-            let missed = table.indexes[place].take_missed();
-            if missed.is_empty() {
-                table.indexes[place].install(&snapshot, prepared[0].as_mut());
-                drop(table);
-                return Ok(bad);
-            }
-            drop(table);
-            // What the writer had already prepared when the index came: newer than the snapshot, older than
-            // whatever the index has seen since.
-            snapshot.extend(missed);
-            let (again, more) = prepare(&functions, &snapshot);
-            prepared = again;
-            bad = more;
-        }
+        let (mut prepared, bad) = prepare(&functions, &snapshot);
+        let mut table = self.shared.table.write();
+        table.indexes[place].install(&snapshot, prepared[0].as_mut());
+        drop(table);
+        Ok(bad)
     }
 }

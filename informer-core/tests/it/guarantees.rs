@@ -75,6 +75,51 @@ fn promise_2_events_replay_to_the_store() {
 }
 
 #[test]
+fn promise_3_every_handler_hears_the_order_of_arrival() {
+    let (source, informer) = running();
+    let handlers = [Recorder::new(), Recorder::new()];
+    for handler in &handlers {
+        informer.add_event_handler(handler.clone()).unwrap().wait_synced(LONG).unwrap();
+        handler.clear();
+    }
+    let mut expected = Vec::new();
+    for value in 0..50 {
+        for key in ["default/b", "other/c", "default/a"] {
+            let written = source.update(object(key).value(value));
+            expected.push((key.to_owned(), written.meta().resource_version.to_owned()));
+        }
+    }
+    for handler in &handlers {
+        let heard = handler.wait_for(150);
+        let heard: Vec<_> =
+            heard.into_iter().map(|record| (record.key.to_string(), record.version)).collect();
+        assert_eq!(heard, expected);
+    }
+}
+
+#[test]
+fn promise_4_calls_to_one_handler_never_overlap() {
+    let source = FakeSource::new();
+    let clock = ManualClock::new();
+    source.create(object("default/a"));
+    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).build();
+    let gate = Gate::new("the slow call");
+    let slow = Recorder::new(); // it notices calls that overlap, and `replay` says so
+    slow.block_at(1, &gate);
+    informer.add_event_handler(slow.clone()).unwrap();
+    informer.start().unwrap();
+    gate.wait_for_waiting(1);
+    source.update(object("default/a").value(1));
+    clock.wait_for_alarms(1);
+    clock.advance(Duration::from_millis(251)); // its thread becomes its own; the pop role goes on elsewhere
+    informer.store().wait_until(&source.version(), LONG).unwrap();
+    assert_eq!(slow.len(), 1, "the next call waits for the first");
+    gate.open();
+    slow.wait_for_returned(2);
+    assert_eq!(slow.replay().len(), 1);
+}
+
+#[test]
 fn promise_5_a_late_handler_gets_a_replay_and_syncs() {
     let (source, informer) = running();
     let gate = Gate::new("first add");
@@ -119,6 +164,39 @@ fn promise_6_a_new_uid_is_a_delete_and_an_add() {
         seen.trace(),
         "Added(default/a@1, initial)\nDeleted(default/a@1, final state unknown)\nAdded(default/a@3)"
     );
+}
+
+#[test]
+fn promise_7_a_relist_is_a_diff() {
+    let source = FakeSource::new();
+    for key in ["default/same", "default/changed", "default/gone"] {
+        source.create(object(key));
+    }
+    let clock = ManualClock::new();
+    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).build();
+    let seen = Recorder::new();
+    informer.add_event_handler(seen.clone()).unwrap();
+    informer.start().unwrap();
+    seen.wait_for(3);
+    seen.clear();
+    let before = informer.store().get("default/same").unwrap();
+    source.edit(|world| {
+        world.close_watches();
+        world.update(object("default/changed").value(1));
+        world.delete("default/gone");
+        world.create(object("default/new"));
+        world.compact();
+    });
+    clock.wait_for_alarms(1); // 410, back-off, relist
+    clock.advance_to_next();
+    seen.wait_for(3);
+    informer.store().wait_until(&source.version(), LONG).unwrap();
+    assert_eq!(
+        seen.trace(),
+        "Deleted(default/gone@3, final state unknown)\nUpdated(default/changed@2→4)\nAdded(default/new@6)"
+    );
+    let after = informer.store().get("default/same").unwrap();
+    assert!(Arc::ptr_eq(&before, &after), "an unchanged object is not even built again");
 }
 
 #[test]

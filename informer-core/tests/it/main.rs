@@ -2,4 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod guarantees;
+mod handlers;
+mod lifecycle;
 mod reflector;
+mod wait;

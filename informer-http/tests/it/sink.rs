@@ -108,6 +108,5 @@ pub(crate) fn watch(
     source.watch(&request, stop, kept)
 }
 
-pub(crate) const LIST: &str =
-    r#"{"metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","namespace":"ns"}}]}"#;
+pub(crate) const LIST: &str = r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[{"metadata":{"name":"a","namespace":"ns"}}]}"#;
 pub(crate) const ADDED: &str = "{\"type\":\"ADDED\",\"object\":{\"metadata\":{\"name\":\"a\",\"namespace\":\"ns\",\"resourceVersion\":\"6\"}}}\n";

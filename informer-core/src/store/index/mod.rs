@@ -226,7 +226,7 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> IndexOf<T> for Ind
             definition: Arc::clone(&self.definition),
             objects: HashMap::new(),
             values: HashMap::new(),
-            building: Some(Building::default()),
+            building: Some(HashSet::new()),
         }))
     }
 }
@@ -250,10 +250,6 @@ pub(crate) trait AnyIndex<T>: Send + Sync {
     fn function(&self) -> Arc<dyn Function<T>>;
     /// Moves prepared values in; the old ones are left in their place, to be dropped outside the lock.
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
-    /// The index is being built and `changes` were prepared without it: they are to be computed later.
-    fn miss(&mut self, changes: &[Change<T>]);
-    /// Takes the changes that were missed so far.
-    fn take_missed(&mut self) -> Vec<Change<T>>;
     /// Puts values computed from a snapshot under what came by since; then the index is ready.
     fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
 }
@@ -265,21 +261,9 @@ struct Buckets<T, V> {
     /// Key to values: what `objects` holds for it.
     values: HashMap<ObjectKey, Values<V>>,
     /// `Some` until a late index has caught up.
-    building: Option<Building<T>>,
-}
-
-/// What happens while a late index is computed from a snapshot.
-struct Building<T> {
-    /// Keys that changed since the snapshot: their values here are newer.
-    touched: HashSet<ObjectKey>,
-    /// Changes that were prepared before the index was known.
-    missed: Vec<Change<T>>,
-}
-
-impl<T> Default for Building<T> {
-    fn default() -> Self {
-        Building { touched: HashSet::new(), missed: Vec::new() }
-    }
+    ///
+    /// Has the keys that changed since the snapshot it is computed from: their values here are newer.
+    building: Option<HashSet<ObjectKey>>,
 }
 
 /// Values computed outside the lock, one per change; after the write section, the values that they replaced.
@@ -377,28 +361,16 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
         let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
         for (change, values) in changes.iter().zip(&mut prepared.values) {
-            if let Some(building) = &mut self.building {
-                building.touched.insert(change.key.clone());
+            if let Some(touched) = &mut self.building {
+                touched.insert(change.key.clone());
             }
             self.set(&change.key, values, &mut prepared.emptied);
         }
     }
 
-    fn miss(&mut self, changes: &[Change<T>]) {
-        if let Some(building) = &mut self.building {
-            building.missed.extend(
-                changes.iter().map(|change| Change { key: change.key.clone(), new: change.new.clone() }),
-            );
-        }
-    }
-
-    fn take_missed(&mut self) -> Vec<Change<T>> {
-        self.building.as_mut().map_or_else(Vec::new, |building| std::mem::take(&mut building.missed))
-    }
-
     fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
         let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
-        let touched = self.building.take().map(|building| building.touched).unwrap_or_default();
+        let touched = self.building.take().unwrap_or_default();
         for (change, values) in changes.iter().zip(&mut prepared.values) {
             if !touched.contains(&change.key) {
                 self.set(&change.key, values, &mut prepared.emptied);
@@ -427,3 +399,6 @@ pub(crate) fn prepare<T>(
     }
     (rooms, bad)
 }
+
+#[cfg(test)]
+mod tests;

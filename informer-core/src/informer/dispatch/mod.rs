@@ -10,6 +10,8 @@
 //! Registration is between batches: no gap, nothing twice.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::todo::{Events, Place, Spent, Todo};
@@ -44,6 +46,22 @@ pub(crate) struct Registration<T> {
     pub(crate) handler: BoxHandler<T>,
     pub(crate) delivery: Delivery,
     pub(crate) resync: Option<Duration>,
+    pub(crate) synced: Latch,
+}
+
+/// T9: set once the handler has handled every initial add; outlives handler and informer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Latch(Arc<AtomicBool>);
+
+impl Latch {
+    pub(crate) fn is_set(&self) -> bool {
+        // Acquire pairs with the release in `set`: who sees it sees what the handler did.
+        self.0.load(Ordering::Acquire)
+    }
+
+    fn set(&self) {
+        self.0.store(true, Ordering::Release);
+    }
 }
 
 /// A handler on loan: to be called outside the lock and given back.
@@ -72,13 +90,15 @@ pub(crate) enum Next<T> {
 /// What must be dropped outside the lock.
 pub(crate) struct Waste<T> {
     pub(crate) handlers: Vec<BoxHandler<T>>,
+    /// Whose `handlers` they were: to be told to [`dropped`](Dispatcher::dropped) once that has happened.
+    pub(crate) erased: Vec<SlotId>,
     pub(crate) todos: Vec<Todo<T>>,
     pub(crate) spent: Spent<T>,
 }
 
 impl<T> Default for Waste<T> {
     fn default() -> Self {
-        Waste { handlers: Vec::new(), todos: Vec::new(), spent: Spent::default() }
+        Waste { handlers: Vec::new(), erased: Vec::new(), todos: Vec::new(), spent: Spent::default() }
     }
 }
 
@@ -121,7 +141,7 @@ struct Slot<T> {
     /// The first list is among what it has been given.
     primed: bool,
     /// Latched: primed, and every initial add handled.
-    synced: bool,
+    synced: Latch,
     removed: bool,
     delivery: Delivery,
     promoted: bool,
@@ -143,16 +163,18 @@ pub(crate) struct Dispatcher<T> {
     /// The first complete list is in the store.
     primed: bool,
     commands: VecDeque<Registration<T>>,
-    /// The queue has something and the pop role has not come for it.
-    fifo_waits: bool,
-    /// The watchdog will look.
+    /// The latest news of the queue that came while the pop role was away, and the latest it has taken: if the first
+    /// is ahead, the queue waits.
+    arrived: u64,
+    taken: u64,
+    /// The watchdog will look, or is about to promote.
     armed: bool,
     stop: bool,
     limit: usize,
     promotions: u64,
     unpromoted: u64,
-    /// Latches of handlers that are gone.
-    synced_and_gone: Vec<SlotId>,
+    /// Handlers that are erased, but perhaps not dropped yet.
+    dropping: Vec<SlotId>,
 }
 
 /// One handler, seen from outside.
@@ -188,13 +210,14 @@ impl<T: Object> Dispatcher<T> {
             batch: 0,
             primed: false,
             commands: VecDeque::new(),
-            fifo_waits: false,
+            arrived: 0,
+            taken: 0,
             armed: false,
             stop: false,
             limit,
             promotions: 0,
             unpromoted: 0,
-            synced_and_gone: Vec::new(),
+            dropping: Vec::new(),
         }
     }
 
@@ -209,25 +232,26 @@ impl<T: Object> Dispatcher<T> {
         (self.epoch, own.collect())
     }
 
-    /// Asks for a handler to be taken in. Answers its number, or the handler if the informer has stopped.
+    /// Asks for a handler to be taken in. Answers its number and latch, or the handler if the informer has stopped.
     pub(crate) fn register(
         &mut self,
         handler: BoxHandler<T>,
         delivery: Delivery,
         resync: Option<Duration>,
-    ) -> Result<SlotId, BoxHandler<T>> {
+    ) -> Result<(SlotId, Latch), BoxHandler<T>> {
         if self.stop {
             return Err(handler);
         }
         let id = self.next_slot;
         self.next_slot += 1;
-        let registration = Registration { id, handler, delivery, resync };
+        let synced = Latch::default();
+        let registration = Registration { id, handler, delivery, resync, synced: synced.clone() };
         if self.started {
             self.commands.push_back(registration);
         } else {
             self.insert(registration, None);
         }
-        Ok(id)
+        Ok((id, synced))
     }
 
     /// T1: what the holder of `epoch` does next.
@@ -331,10 +355,8 @@ impl<T: Object> Dispatcher<T> {
                 Due::Nothing
             }
             Look::Watch { due, .. } if now < due => Due::Later(due),
-            Look::Watch { call, .. } => {
-                self.armed = false;
-                Due::Promote(call)
-            }
+            // Armed until that is decided: there is one promotion at a time.
+            Look::Watch { call, .. } => Due::Promote(call),
         }
     }
 
@@ -350,16 +372,21 @@ impl<T: Object> Dispatcher<T> {
         let sibling = |other: &Slot<T>| {
             other.id != slot.id && matches!(other.drain, Drain::Pop) && !other.todo.is_empty()
         };
-        if !(self.fifo_waits || !self.commands.is_empty() || self.slots.iter().any(sibling)) {
+        if !(self.taken < self.arrived || !self.commands.is_empty() || self.slots.iter().any(sibling)) {
             return Look::Nothing;
         }
         let left = PATIENCE.saturating_sub(slot.held);
         Look::Watch { call: call.no, due: call.since + left }
     }
 
-    /// The queue has got something while the pop role is away.
-    pub(crate) fn arrived(&mut self) {
-        self.fifo_waits = true;
+    /// The queue has got something, `news` in its count, while the pop role was away.
+    pub(crate) fn arrived(&mut self, news: u64) {
+        self.arrived = self.arrived.max(news);
+    }
+
+    /// The pop role has taken everything up to `news`. Being told late of what was in it changes nothing.
+    pub(crate) fn took(&mut self, news: u64) {
+        self.taken = news;
     }
 
     /// T4: the pop role is at a boundary. Answers whether handlers wait to be taken in; `None` ends the role.
@@ -367,7 +394,6 @@ impl<T: Object> Dispatcher<T> {
         if epoch != self.epoch || self.stop {
             return None;
         }
-        self.fifo_waits = false;
         for slot in &mut self.slots {
             slot.held = Duration::ZERO;
         }
@@ -383,9 +409,8 @@ impl<T: Object> Dispatcher<T> {
             let (batch, primed) = (self.batch, self.primed);
             let slot = &mut self.slots[at];
             slot.initial_left = replay.len();
-            slot.todo.push(batch, replay, &mut waste.spent);
             slot.primed = primed;
-            slot.latch();
+            slot.told(batch, replay, &mut waste.spent);
             if matches!(slot.drain, Drain::Own) {
                 own.push(slot.id);
             }
@@ -394,7 +419,7 @@ impl<T: Object> Dispatcher<T> {
     }
 
     fn insert(&mut self, registration: Registration<T>, now: Option<Instant>) -> usize {
-        let Registration { id, handler, delivery, resync } = registration;
+        let Registration { id, handler, delivery, resync, synced } = registration;
         self.slots.push(Slot {
             id,
             drain: if delivery == Delivery::Thread { Drain::Own } else { Drain::Pop },
@@ -403,7 +428,7 @@ impl<T: Object> Dispatcher<T> {
             held: Duration::ZERO,
             initial_left: 0,
             primed: false,
-            synced: false,
+            synced,
             removed: false,
             delivery,
             promoted: false,
@@ -428,10 +453,8 @@ impl<T: Object> Dispatcher<T> {
                 continue;
             }
             slot.initial_left += initial;
-            let vanished = slot.todo.push(self.batch, events, &mut waste.spent);
-            slot.initial_left -= vanished.min(slot.initial_left);
             slot.primed |= self.primed;
-            slot.latch();
+            slot.told(self.batch, events, &mut waste.spent);
         }
     }
 
@@ -452,25 +475,26 @@ impl<T: Object> Dispatcher<T> {
     pub(crate) fn resync(&mut self, events: &Events<T>, now: Instant, waste: &mut Waste<T>) {
         self.batch += 1;
         for slot in &mut self.slots {
-            let (Some(period), Some(mut next)) = (slot.resync, slot.next_resync) else { continue };
-            if slot.removed || now < next {
+            let (Some(period), Some(due)) = (slot.resync, slot.next_resync) else { continue };
+            if slot.removed || now < due {
                 continue;
             }
-            slot.todo.push(self.batch, events, &mut waste.spent);
+            slot.told(self.batch, events, &mut waste.spent);
             // The period is exact: it counts from the last due time, and times that were missed are left out.
-            while next <= now {
-                match next.checked_add(period) {
-                    Some(later) => next = later,
-                    None => break,
-                }
+            let mut next = due.checked_add(period);
+            while let Some(at) = next
+                && at <= now
+            {
+                next = at.checked_add(period);
             }
-            slot.next_resync = Some(next);
+            slot.next_resync = next;
         }
     }
 
     /// T6: the pop role goes on in a fresh thread, the slow handler keeps the thread it sits in. Answers the new
-    /// epoch, or `None` when the call is over or must stay.
+    /// epoch, or `None` when the call is over or must stay; then [`arm`](Dispatcher::arm) is due.
     pub(crate) fn promote(&mut self, call: u64) -> Option<u64> {
+        self.armed = false;
         let epoch = self.epoch;
         let stop = self.stop;
         let slot = self.slots.iter_mut().find(
@@ -486,8 +510,9 @@ impl<T: Object> Dispatcher<T> {
         Some(self.epoch)
     }
 
-    /// No thread could be had for a promotion.
+    /// No thread could be had for a promotion; then [`arm`](Dispatcher::arm) is due.
     pub(crate) fn unpromoted(&mut self) {
+        self.armed = false;
         self.unpromoted += 1;
     }
 
@@ -495,6 +520,8 @@ impl<T: Object> Dispatcher<T> {
     pub(crate) fn remove(&mut self, slot: SlotId, waste: &mut Waste<T>) {
         if let Some(at) = self.commands.iter().position(|waiting| waiting.id == slot) {
             waste.handlers.extend(self.commands.remove(at).map(|waiting| waiting.handler));
+            waste.erased.push(slot);
+            self.dropping.push(slot);
             return;
         }
         let Some(at) = self.slots.iter().position(|other| other.id == slot) else { return };
@@ -509,9 +536,8 @@ impl<T: Object> Dispatcher<T> {
 
     fn erase(&mut self, at: usize, waste: &mut Waste<T>) {
         let slot = self.slots.remove(at);
-        if slot.synced {
-            self.synced_and_gone.push(slot.id);
-        }
+        waste.erased.push(slot.id);
+        self.dropping.push(slot.id);
         waste.todos.push(slot.todo);
         if let Code::Here(handler) = slot.code {
             waste.handlers.push(handler);
@@ -521,7 +547,11 @@ impl<T: Object> Dispatcher<T> {
     /// T8: stops. Handlers that are not being called go at once, the others when their call ends.
     pub(crate) fn stop(&mut self, waste: &mut Waste<T>) {
         self.stop = true;
-        waste.handlers.extend(self.commands.drain(..).map(|waiting| waiting.handler));
+        for waiting in self.commands.drain(..) {
+            waste.erased.push(waiting.id);
+            self.dropping.push(waiting.id);
+            waste.handlers.push(waiting.handler);
+        }
         let limit = self.limit;
         for at in (0..self.slots.len()).rev() {
             let slot = &mut self.slots[at];
@@ -537,16 +567,20 @@ impl<T: Object> Dispatcher<T> {
         self.stop
     }
 
-    /// T9: whether the handler has handled every initial add. Latched, also beyond its removal.
-    pub(crate) fn has_synced(&self, slot: SlotId) -> bool {
-        self.slots.iter().any(|other| other.id == slot && other.synced)
-            || self.synced_and_gone.contains(&slot)
+    /// T7: the handlers in some waste have been dropped. Whoever waits for that is to be woken.
+    pub(crate) fn dropped(&mut self, erased: &[SlotId]) {
+        self.dropping.retain(|id| !erased.contains(id));
     }
 
     /// Whether the handler is neither registered nor waiting to be.
     pub(crate) fn is_erased(&self, slot: SlotId) -> bool {
         !self.slots.iter().any(|other| other.id == slot)
             && !self.commands.iter().any(|waiting| waiting.id == slot)
+    }
+
+    /// Whether the handler is erased and has been dropped.
+    pub(crate) fn is_dropped(&self, slot: SlotId) -> bool {
+        self.is_erased(slot) && !self.dropping.contains(&slot)
     }
 
     /// Whether the first complete list is in the store.
@@ -566,7 +600,7 @@ impl<T: Object> Dispatcher<T> {
             folded: slot.todo.folds(),
             handled: slot.handled,
             panics: slot.panics,
-            synced: slot.synced,
+            synced: slot.synced.is_set(),
             own_thread: matches!(slot.drain, Drain::Own),
             promoted: slot.promoted,
         };
@@ -579,11 +613,23 @@ enum Look {
     Nothing,
 }
 
-impl<T> Slot<T> {
+impl<T: Object> Slot<T> {
+    /// Is to be told `events`. Initial adds that a fold swallows count as handled (D2).
+    fn told(&mut self, batch: u64, events: &Events<T>, waste: &mut Spent<T>) {
+        let vanished = self.todo.push(batch, events, waste);
+        self.initial_left -= vanished.min(self.initial_left);
+        self.latch();
+    }
+
     /// T9. Answers whether it has synced just now.
     fn latch(&mut self) -> bool {
-        let now = self.primed && self.initial_left == 0 && !self.synced;
-        self.synced |= now;
+        let now = self.primed && self.initial_left == 0 && !self.synced.is_set();
+        if now {
+            self.synced.set();
+        }
         now
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::event::Event;
 use crate::key::{KeyRef, ObjectKey};
-use crate::meta::Object;
+use crate::meta::{Object, other_uid};
 use crate::queue::{Deletion, Delta, Replace};
 use crate::store::{Change, Stale, Store};
 
@@ -31,8 +31,10 @@ struct Work<'a, T> {
     batch: Batch<T>,
     /// Position in `batch.changes`.
     touched: HashMap<ObjectKey, usize>,
-    /// Whether any key is marked; spares the usual batch the question.
-    any_stale: bool,
+    /// The keys that are marked now.
+    marked: HashSet<ObjectKey>,
+    /// What becomes of the marks of the store.
+    stale: HashMap<ObjectKey, Option<Stale>>,
 }
 
 /// Works out what `deltas` mean for `store`. The caller is the store's only writer.
@@ -47,7 +49,8 @@ pub(crate) fn apply<T: Object>(store: &Store<T>, deltas: Vec<Delta<T>>) -> Batch
             spent: Vec::new(),
         },
         touched: HashMap::new(),
-        any_stale: store.with_table(|table| !table.stale.is_empty()),
+        marked: store.with_table(|table| table.stale.keys().cloned().collect()),
+        stale: HashMap::new(),
     };
     for delta in deltas {
         match delta {
@@ -57,6 +60,7 @@ pub(crate) fn apply<T: Object>(store: &Store<T>, deltas: Vec<Delta<T>>) -> Batch
             Delta::Replace(list) => work.replace(list),
         }
     }
+    work.batch.stale = work.stale.into_iter().collect();
     work.batch
 }
 
@@ -82,17 +86,10 @@ impl<T: Object> Work<'_, T> {
         }
     }
 
-    fn is_stale(&self, key: &ObjectKey) -> bool {
-        let here = self.batch.stale.iter().rev().find(|(other, _)| other == key);
-        match here {
-            Some((_, mark)) => mark.is_some(),
-            None => self.store.with_table(|table| table.stale.contains_key(key)),
-        }
-    }
-
+    /// The newest state of `key` is known, or `key` is gone.
     fn fresh(&mut self, key: &ObjectKey) {
-        if self.any_stale && self.is_stale(key) {
-            self.batch.stale.push((key.clone(), None));
+        if self.marked.remove(key) {
+            self.stale.insert(key.clone(), None);
         }
     }
 
@@ -153,8 +150,8 @@ impl<T: Object> Work<'_, T> {
             self.batch.events.push(Event::Deleted { object: old, final_state_unknown: true });
             self.set(key.clone(), None);
         }
-        self.any_stale = true;
-        self.batch.stale.push((key, Some(Stale { uid, resource_version })));
+        self.marked.insert(key.clone());
+        self.stale.insert(key, Some(Stale { uid, resource_version }));
     }
 
     /// D5: deletions first, then changes in list order.
@@ -167,9 +164,11 @@ impl<T: Object> Work<'_, T> {
         let mut last: HashMap<KeyRef<'_>, usize> = HashMap::new();
         if self.batch_has_duplicates(&list, &mut last) {
             let keep: HashSet<usize> = last.into_values().collect();
-            for (at, object) in list.items.iter().enumerate() {
+            for (at, object) in list.items.into_iter().enumerate() {
                 if keep.contains(&at) {
-                    self.upsert(object.meta().key(), Arc::clone(object), list.initial);
+                    self.upsert(object.meta().key(), object, list.initial);
+                } else {
+                    self.batch.spent.push(object);
                 }
             }
         } else {
@@ -206,7 +205,7 @@ impl<T: Object> Work<'_, T> {
                 .iter()
                 .filter_map(|change| Some((change.key.clone(), Arc::clone(change.new.as_ref()?)))),
         );
-        if known.is_empty() {
+        if known.is_empty() && self.marked.is_empty() {
             return;
         }
         let listed: HashSet<KeyRef<'_>> = list
@@ -217,11 +216,10 @@ impl<T: Object> Work<'_, T> {
             .collect();
         known.retain(|(key, _)| !listed.contains(&key.as_ref()));
         // Marks of objects that are gone go with them.
-        let marked: Vec<ObjectKey> = self.store.with_table(|table| table.stale.keys().cloned().collect());
-        for key in marked {
-            if !listed.contains(&key.as_ref()) {
-                self.batch.stale.push((key, None));
-            }
+        let gone: Vec<ObjectKey> =
+            self.marked.iter().filter(|key| !listed.contains(&key.as_ref())).cloned().collect();
+        for key in gone {
+            self.fresh(&key);
         }
         for (key, object) in known {
             self.batch.events.push(Event::Deleted { object, final_state_unknown: true });
@@ -230,7 +228,5 @@ impl<T: Object> Work<'_, T> {
     }
 }
 
-/// Whether both UIDs are known and differ.
-fn other_uid(a: &str, b: &str) -> bool {
-    !a.is_empty() && !b.is_empty() && a != b
-}
+#[cfg(test)]
+mod tests;

@@ -20,8 +20,8 @@ pub(crate) struct Goal {
     /// `None`: any object, only the version counts.
     key: Option<ObjectKey>,
     uid: String,
-    /// Empty: the object is to be gone.
-    resource_version: String,
+    /// `None`: the object is to be gone.
+    resource_version: Option<String>,
 }
 
 /// The waiters of one store.
@@ -43,34 +43,34 @@ enum Verdict {
 
 impl Goal {
     pub(crate) fn object(key: ObjectKey, uid: &str, resource_version: &str) -> Self {
-        Goal { key: Some(key), uid: uid.to_owned(), resource_version: resource_version.to_owned() }
+        Goal { key: Some(key), uid: uid.to_owned(), resource_version: Some(resource_version.to_owned()) }
     }
 
     pub(crate) fn version(resource_version: &str) -> Self {
-        Goal { key: None, uid: String::new(), resource_version: resource_version.to_owned() }
+        Goal { key: None, uid: String::new(), resource_version: Some(resource_version.to_owned()) }
     }
 
     pub(crate) fn gone(key: ObjectKey, uid: &str) -> Self {
-        Goal { key: Some(key), uid: uid.to_owned(), resource_version: String::new() }
+        Goal { key: Some(key), uid: uid.to_owned(), resource_version: None }
     }
 
     /// The first match wins.
     fn verdict<T: Object>(&self, stopped: bool, table: &Table<T>, timeline: u64) -> Verdict {
-        let wanted = &self.resource_version;
         let stored = self.key.as_ref().and_then(|key| table.get(key.as_ref())).map(|object| object.meta());
         if stopped {
             return Verdict::Stopped;
         }
-        if self.key.is_some() && wanted.is_empty() {
+        let Some(wanted) = &self.resource_version else {
             let there = stored.is_some_and(|meta| meta.uid == self.uid);
             return if there { Verdict::Wait } else { Verdict::Reached };
-        }
+        };
         if table.timeline != timeline {
             return Verdict::NotComparable;
         }
         if let Some(meta) = &stored
             && meta.uid == self.uid
-            && (meta.resource_version == wanted || version::at_least(meta.resource_version, wanted))
+            && ((!wanted.is_empty() && meta.resource_version == wanted)
+                || version::at_least(meta.resource_version, wanted))
         {
             return Verdict::Reached;
         }
@@ -101,7 +101,7 @@ impl Goal {
             .key
             .as_ref()
             .is_some_and(|key| changes.iter().any(|change| change.key == *key) || stale.contains(key));
-        by_key || version::at_least(at, &self.resource_version)
+        by_key || self.resource_version.as_ref().is_some_and(|wanted| version::at_least(at, wanted))
     }
 }
 
@@ -169,11 +169,14 @@ impl<T: Object> Shared<T> {
 
 impl Goal {
     fn error(&self, kind: ErrorKind, what: &str) -> Error {
-        let text = match (&self.key, self.resource_version.is_empty()) {
-            (Some(key), true) => format!("the end of {key} {what}"),
-            (Some(key), false) => format!("version {:?} of {key} {what}", self.resource_version),
-            (None, _) => format!("version {:?} {what}", self.resource_version),
+        let text = match (&self.key, &self.resource_version) {
+            (Some(key), Some(version)) => format!("version {version:?} of {key} {what}"),
+            (Some(key), None) => format!("the end of {key} {what}"),
+            (None, version) => format!("version {:?} {what}", version.as_deref().unwrap_or_default()),
         };
         Error::new(kind, text)
     }
 }
+
+#[cfg(test)]
+mod tests;

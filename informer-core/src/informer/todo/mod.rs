@@ -6,6 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use crate::contain::discard;
 use crate::event::Event;
 use crate::key::ObjectKey;
 use crate::meta::Object;
@@ -16,7 +17,27 @@ use crate::queue::{Fold, FoldQueue, Folded};
 pub(crate) type Place = (u64, usize);
 
 /// The events of one batch, shared by all handlers.
-pub(crate) type Events<T> = Arc<[Event<T>]>;
+pub(crate) type Events<T> = Arc<Vec<Event<T>>>;
+
+/// Drops an event outside every lock, object by object: of two destructors that panic, each is caught.
+pub(crate) fn discard_event<T>(event: Event<T>) {
+    match event {
+        Event::Added { object, .. } | Event::Deleted { object, .. } | Event::Resynced { object } => {
+            discard(object);
+        }
+        Event::Updated { old, new } => {
+            discard(old);
+            discard(new);
+        }
+    }
+}
+
+/// Lets go of a batch; the last one to do so drops its events as [`discard_event`] does.
+pub(crate) fn discard_events<T>(events: Events<T>) {
+    for event in Arc::into_inner(events).into_iter().flatten() {
+        discard_event(event);
+    }
+}
 
 /// See the module.
 pub(crate) struct Todo<T> {
@@ -102,6 +123,16 @@ impl<T: Object> Todo<T> {
         vanished
     }
 
+    /// Drops what is left, outside every lock.
+    pub(crate) fn discard(mut self) {
+        for entry in self.folded.take().iter_mut().flat_map(FoldQueue::take) {
+            discard_event(entry.event);
+        }
+        for segment in self.segments {
+            discard_events(segment.events);
+        }
+    }
+
     /// Takes the next event; with the last one of a batch the batch itself, to be dropped outside the lock.
     pub(crate) fn pop(&mut self) -> Option<(Event<T>, Option<Events<T>>)> {
         if let Some(queue) = &mut self.folded {
@@ -172,3 +203,6 @@ impl<T: Object> Fold for Entry<T> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

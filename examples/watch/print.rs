@@ -1,0 +1,170 @@
+//! [`Printer`]: events as lines, for a person or as JSON.
+
+use std::io::{IsTerminal as _, Write as _};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use informer_factory::sync::Mutex;
+use informer_factory::{Error, ErrorKind, Event, Object, Report, Stop};
+use serde::Serialize;
+
+use crate::show::{Show, changes};
+
+/// Prints; counts what it prints. Threads take turns.
+pub(crate) struct Printer {
+    json: bool,
+    colour: bool,
+    /// Values of Secrets are never shown.
+    hide: bool,
+    /// Set when nobody reads any more, or nothing can come.
+    stop: Stop,
+    state: Mutex<State>,
+    added: AtomicU64,
+    updated: AtomicU64,
+    deleted: AtomicU64,
+}
+
+#[derive(Default)]
+struct State {
+    /// Something has come from the server.
+    heard: bool,
+    fatal: Option<Error>,
+    /// Width of the key column, as wide as the widest key so far.
+    width: usize,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Added { key: String, uid: &'a str, rv: &'a str, initial: bool },
+    Updated { key: String, uid: &'a str, rv: &'a str, old_rv: &'a str },
+    Deleted { key: String, uid: &'a str, rv: &'a str, final_state_unknown: bool },
+    Resynced { key: String, uid: &'a str, rv: &'a str },
+    Synced { objects: usize, rv: &'a str },
+    Error { kind: &'a str, stage: &'a str, message: String },
+    Stopped { objects: usize },
+}
+
+impl Printer {
+    pub(crate) fn new(json: bool, kind: &str, stop: Stop) -> Self {
+        Printer {
+            json,
+            colour: !json && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            hide: kind == "Secret",
+            stop,
+            state: Mutex::new(State::default()),
+            added: AtomicU64::new(0),
+            updated: AtomicU64::new(0),
+            deleted: AtomicU64::new(0),
+        }
+    }
+
+    pub(crate) fn event<T: Object + Show>(&self, event: &Event<T>) {
+        let meta = event.meta();
+        let (uid, rv, key) = (meta.uid, meta.resource_version, meta.key_ref().to_string());
+        match event {
+            Event::Added { initial, .. } => {
+                self.added.fetch_add(1, Ordering::Relaxed);
+                let text = format!("version {rv}{}", if *initial { ", initial" } else { "" });
+                self.line(Line::Added { key: key.clone(), uid, rv, initial: *initial }, "ADDED", GREEN, &key, &text);
+            }
+            Event::Updated { old, new } => {
+                self.updated.fetch_add(1, Ordering::Relaxed);
+                let old_rv = old.meta().resource_version;
+                let text = if self.json {
+                    String::new()
+                } else {
+                    changes(&old.content(), &new.content(), self.hide).join("  ")
+                };
+                self.line(Line::Updated { key: key.clone(), uid, rv, old_rv }, "UPDATED", YELLOW, &key, &text);
+            }
+            Event::Deleted { final_state_unknown, .. } => {
+                self.deleted.fetch_add(1, Ordering::Relaxed);
+                let text = if *final_state_unknown { "its end was not seen" } else { "" };
+                let line = Line::Deleted { key: key.clone(), uid, rv, final_state_unknown: *final_state_unknown };
+                self.line(line, "DELETED", RED, &key, text);
+            }
+            Event::Resynced { .. } => {
+                self.line(Line::Resynced { key: key.clone(), uid, rv }, "RESYNCED", BLUE, &key, "");
+            }
+            _ => {}
+        }
+    }
+
+    pub(crate) fn synced(&self, objects: usize, rv: &str) {
+        let text = format!("{objects} objects at version {rv}");
+        self.line(Line::Synced { objects, rv }, "SYNCED", BLUE, &text, "");
+    }
+
+    pub(crate) fn stopped(&self, objects: usize) {
+        let [added, updated, deleted] =
+            [&self.added, &self.updated, &self.deleted].map(|count| count.load(Ordering::Relaxed));
+        let text = format!("{objects} objects; {added} added, {updated} updated, {deleted} deleted");
+        self.line(Line::Stopped { objects }, "STOPPED", BLUE, &text, "");
+    }
+
+    /// Tells a failure; one before anything was heard from the server, which waiting will not mend, ends the program.
+    pub(crate) fn report(&self, report: &Report<'_>) {
+        use ErrorKind::{Dns, Forbidden, NotFound, Proxy, Refused, Tls, Unauthorized};
+        let error = report.error;
+        let hopeless =
+            matches!(error.kind(), Refused | Dns | Tls | Proxy | Unauthorized | Forbidden | NotFound);
+        let mut state = self.state.lock();
+        if hopeless && !state.heard && report.consecutive == 1 {
+            state.fatal = Some(error.clone());
+            drop(state);
+            self.stop.set();
+            return;
+        }
+        drop(state);
+        let stage = error.stage().map_or("", |stage| stage.as_str());
+        let mut text = error.chain().to_string();
+        let line = Line::Error { kind: error.kind().as_str(), stage, message: text.clone() };
+        if let Some(delay) = report.next_attempt {
+            text = format!("{text}; next attempt in {:.1} s", delay.as_secs_f64());
+        }
+        self.line(line, "ERROR", RED, &format!("{stage}: {text}"), "");
+    }
+
+    /// What ended the program, if something did.
+    pub(crate) fn fatal(&self) -> Option<Error> {
+        self.state.lock().fatal.take()
+    }
+
+    fn line(&self, line: Line<'_>, word: &str, colour: &str, subject: &str, text: &str) {
+        let mut state = self.state.lock();
+        state.heard |= !matches!(line, Line::Error { .. });
+        let keyed = !matches!(line, Line::Synced { .. } | Line::Stopped { .. } | Line::Error { .. });
+        let out = if self.json {
+            // These lines are plain data: serialising them cannot fail.
+            serde_json::to_string(&line).unwrap_or_default()
+        } else {
+            if keyed {
+                state.width = state.width.max(subject.len()).min(60);
+            }
+            let width = if keyed && !text.is_empty() { state.width } else { 0 };
+            let (on, off) = if self.colour { (colour, RESET) } else { ("", "") };
+            format!("{on}{word:<9}{off} {subject:<width$}  {text}").trim_end().to_owned()
+        };
+        // Whoever reads has gone (`| head`): there is nothing left to do.
+        if writeln!(std::io::stdout().lock(), "{out}").is_err() {
+            self.stop.set();
+        }
+        drop(state);
+    }
+}
+
+const RED: &str = "\x1b[31m";
+const GREEN: &str = "\x1b[32m";
+const YELLOW: &str = "\x1b[33m";
+const BLUE: &str = "\x1b[34m";
+const RESET: &str = "\x1b[0m";
+
+/// The usage, because it was asked for.
+pub(crate) fn help(usage: &str) {
+    let _ = writeln!(std::io::stdout(), "{usage}");
+}
+
+/// What is wrong with the command line, and the usage.
+pub(crate) fn usage_error(text: &str, usage: &str) {
+    let _ = writeln!(std::io::stderr(), "error: {text}\n\n{usage}");
+}

@@ -1,0 +1,234 @@
+//! The folding table of the DeltaFIFO, row by row, and what [`DeltaFifo`] promises its two threads.
+//!
+//! Deltas are written `+a/u1@10` (upsert), `-a/u1@20` (deletion with its final state), `~a/u1` (without), `?a/u1@5`
+//! (unreadable) and `=a/u1@10,b/u2@11` (list; `==` incomplete, `=1` the first one); a forced deletion ends in `!`.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::*;
+use crate::fixture::{Item, item};
+use crate::sync::spawn;
+use crate::time::{Clock, SystemClock};
+
+fn delta(text: &str) -> Delta<Item> {
+    let (sign, rest) = text.split_at(1);
+    let object = item(rest);
+    let key = crate::meta::Object::meta(&*object).key();
+    match sign {
+        "+" => Delta::Upsert { key, object },
+        "-" => Delta::Delete { key, what: Deletion::Final(object), forced: false },
+        "~" => Delta::Delete { key, what: Deletion::Unseen(object.uid.clone()), forced: false },
+        "?" => Delta::Unreadable { key, uid: object.uid.clone(), resource_version: object.version.clone() },
+        "=" => {
+            let (complete, rest) = rest.strip_prefix('=').map_or((true, rest), |rest| (false, rest));
+            let (initial, rest) = rest.strip_prefix('1').map_or((false, rest), |rest| (true, rest));
+            let items = rest.split(',').filter(|item| !item.is_empty()).map(item).collect();
+            Delta::Replace(Replace { items, unreadable: Vec::new(), complete, initial, lowered: false })
+        }
+        _ => panic!("{text}"),
+    }
+}
+
+fn text(delta: &Delta<Item>) -> String {
+    let show = |item: &Item| format!("{}/{}@{}", item.name, item.uid, item.version);
+    match delta {
+        Delta::Upsert { object, .. } => format!("+{}", show(object)),
+        Delta::Delete { key, what, forced } => {
+            let force = if *forced { "!" } else { "" };
+            match what {
+                Deletion::Final(object) => format!("-{}{force}", show(object)),
+                Deletion::Unseen(uid) => format!("~{key}/{uid}{force}"),
+            }
+        }
+        Delta::Unreadable { key, uid, resource_version } => format!("?{key}/{uid}@{resource_version}"),
+        Delta::Replace(list) => {
+            let items: Vec<_> = list.items.iter().map(|item| show(item)).collect();
+            let complete = if list.complete { "" } else { "=" };
+            let initial = if list.initial { "1" } else { "" };
+            format!("={complete}{initial}{}", items.join(","))
+        }
+    }
+}
+
+/// Pushes to a queue that folds above `limit`; answers what is left, in order.
+fn fold(limit: usize, pushes: &str) -> String {
+    let mut queue = FoldQueue::new(limit);
+    let mut waste = Vec::new();
+    let pushes: Vec<_> = pushes.split(' ').collect();
+    for push in &pushes {
+        assert_eq!(queue.push(delta(push), &mut waste), 0);
+    }
+    let weight = queue.weight();
+    let left: Vec<_> = queue.take().iter().map(text).collect();
+    if !pushes.iter().any(|push| push.starts_with(['=', '?'])) {
+        assert_eq!(weight, left.len());
+        assert_eq!(waste.len(), pushes.len() - left.len(), "what is folded away is handed out");
+    }
+    left.join(" ")
+}
+
+#[test]
+fn d2_every_row_of_the_table_of_deltas() {
+    for (pushes, want) in [
+        // Upsert + Upsert
+        ("+a/u1@1 +a/u1@2 +a/u1@3", "+a/u1@3"),
+        ("+a/u1@1 +a/u2@2", "+a/u1@1 +a/u2@2"),
+        // Upsert + Delete: the consumer drops it if the store lacks the key
+        ("+a/u1@1 -a/u1@2", "-a/u1@2!"),
+        ("+a/u1@1 ~a/u1", "~a/u1!"),
+        ("+a/u1@1 ~a/", "~a/!"),
+        ("+a/u2@5 -a/u1@2", "+a/u2@5"), // void: it speaks of another object
+        // Delete + Upsert stays
+        ("-a/u1@1 +a/u1@2", "-a/u1@1 +a/u1@2"),
+        ("-a/u1@1 +a/u2@2 +a/u2@3", "-a/u1@1 +a/u2@3"),
+        // Delete + Upsert + Delete
+        ("-a/u1@1 +a/u2@2 -a/u2@3", "-a/u1@1!"),
+        ("-a/u1@1 +a/u1@2 -a/u1@3", "-a/u1@3!"), // of one object, the later final state
+        ("-a/u1@1 +a/u2@2 -a/u2@3 +a/u3@4 -a/u3@5 +a/u4@6", "-a/u1@1! +a/u4@6"),
+        // Delete + Delete without an upsert between: each removes its own
+        ("-a/u1@1 -a/u2@2", "-a/u1@1 -a/u2@2"),
+        ("-a/u1@1 -a/u1@2", "-a/u1@2"),
+        ("-a/u1@1 ~a/", "-a/u1@1!"),
+        ("~a/u1 -a/u1@2", "-a/u1@2"),
+        // Unreadable
+        ("?a/u1@1 +a/u1@2", "+a/u1@2"),
+        ("?a/u1@1 ?a/u1@2", "?a/u1@2"),
+        ("?a/u1@1 ?a/@2", "?a/u1@2"),
+        ("?a/u1@1 ?a/u2@2", "?a/u1@1 ?a/u2@2"),
+        ("+a/u1@1 ?a/u1@2 +a/u1@3", "+a/u1@3"),
+        ("+a/u1@1 ?a/u1@2", "+a/u1@1 ?a/u1@2"),
+        ("?a/u2@1 -a/u2@2", "-a/u2@2!"),
+        ("?a/@1 -a/u2@2", "-a/u2@2"),
+        ("-a/u1@1 ?a/u2@2 ~a/u2", "-a/u1@1!"),
+        // Other keys do not matter; a folded entry keeps the oldest place (a hot key is not starved)
+        ("+a/u1@1 +b/u2@2 +a/u1@3 +c/u3@4 +b/u2@5", "+a/u1@3 +b/u2@5 +c/u3@4"),
+        ("+a/u1@1 +b/u2@2 -a/u1@3 +a/u3@4 -a/u3@5", "-a/u1@3! +b/u2@2"),
+    ] {
+        assert_eq!(fold(1, pushes), want, "{pushes}");
+    }
+}
+
+#[test]
+fn d2_a_list_is_a_barrier_and_supersedes_all_but_real_final_states() {
+    for (pushes, want) in [
+        ("+a/u1@1 ~b/u2 ?c/u3@3 -d/u4@4 =a/u1@9 +a/u1@10", "-d/u4@4 =a/u1@9 +a/u1@10"),
+        // Nothing folds across it
+        ("-a/u1@4 =a/u2@9 -a/u2@10", "-a/u1@4 =a/u2@9 -a/u2@10"),
+        // One final state a key: the first, which is that of what the store holds
+        ("-a/u1@4 =a/u2@9 -a/u2@10 =b/u3@12", "-a/u1@4 =b/u3@12"),
+        // A list that supersedes the first one is the first one
+        ("=1a/u1@1 =a/u1@2", "=1a/u1@2"),
+        ("=1a/u1@1 +b/u2@2 =a/u1@3,b/u2@2", "=1a/u1@3,b/u2@2"),
+        // An incomplete list deletes nothing, so it can only take the place of its like
+        ("+a/u1@1 ~b/u2 ==c/u3@3", "+a/u1@1 ~b/u2 ==c/u3@3"),
+        ("=1a/u1@1 ==c/u3@3", "=1a/u1@1 ==c/u3@3"),
+        ("==1c/u3@3 ==c/u3@4", "==1c/u3@4"),
+        ("==1c/u3@3 =c/u3@4", "=1c/u3@4"),
+    ] {
+        assert_eq!(fold(1, pushes), want, "{pushes}");
+    }
+}
+
+#[test]
+fn d2_nothing_folds_below_the_limit() {
+    let pushes = "+a/u1@1 +a/u1@2 -a/u1@3 +a/u2@4 =a/u2@4 +a/u2@5";
+    assert_eq!(fold(6, pushes), pushes);
+    // The first one above it folds everything, as if it came now.
+    assert_eq!(fold(6, &format!("{pushes} +a/u2@6")), "-a/u1@3! =a/u2@4 +a/u2@6");
+    // A list counts by its items.
+    assert_eq!(fold(3, "=a/u1@1,b/u2@2,c/u3@3 +a/u1@4 +a/u1@5"), "=a/u1@1,b/u2@2,c/u3@3 +a/u1@5");
+}
+
+/// Whatever a batch has, for a test that knows that there is one.
+fn batch(fifo: &DeltaFifo<Item>) -> (String, String, u64) {
+    match fifo.take(&SystemClock, None) {
+        Taken::Batch { deltas, tail, timeline, .. } => {
+            (deltas.iter().map(text).collect::<Vec<_>>().join(" "), tail, timeline)
+        }
+        Taken::Nothing | Taken::Closed => panic!("a batch was expected"),
+    }
+}
+
+#[test]
+fn f_1_deltas_come_in_order_with_the_version_after_them() {
+    let fifo = DeltaFifo::new(100);
+    for (push, tail) in [("+a/u1@1", "1"), ("+a/u1@2", "2"), ("-a/u1@3", "3"), ("+a/u2@4", "4")] {
+        fifo.push(delta(push), tail);
+    }
+    let want = ("+a/u1@1 +a/u1@2 -a/u1@3 +a/u2@4".to_owned(), "4".to_owned(), 0);
+    assert_eq!(batch(&fifo), want);
+    fifo.set_tail("9");
+    assert_eq!(batch(&fifo), (String::new(), "9".to_owned(), 0), "sc_1: a bookmark is news");
+    fifo.push(delta("+b/u3@10"), "10");
+    let Delta::Replace(list) = delta("=b/u3@5") else { panic!() };
+    fifo.push(Delta::Replace(Replace { lowered: true, ..list }), "5");
+    assert_eq!(batch(&fifo), ("+b/u3@10 =b/u3@5".to_owned(), "5".to_owned(), 1));
+}
+
+#[test]
+fn d1_the_tail_moves_with_what_is_folded_away() {
+    let fifo = DeltaFifo::new(1);
+    fifo.push(delta("+a/u1@1"), "1");
+    fifo.push(delta("+b/u2@2"), "2");
+    fifo.push(delta("-b/u2@3"), "3");
+    fifo.push(delta("+a/u1@2"), "4");
+    assert_eq!(batch(&fifo), ("+a/u1@2 -b/u2@3!".to_owned(), "4".to_owned(), 0));
+    assert_eq!(fifo.gauges(), (0, 2));
+}
+
+#[test]
+fn the_consumer_is_told_once_whenever_it_is_not_waiting() {
+    let fifo = DeltaFifo::new(100);
+    assert_eq!(fifo.push(delta("+a/u1@1"), "1"), Some(1), "not there yet");
+    assert_eq!(fifo.push(delta("+a/u1@2"), "2"), None, "it knows");
+    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { news: 2, .. }));
+    assert_eq!(fifo.set_tail("2"), None, "nothing moved");
+    assert_eq!(fifo.set_tail("3"), Some(3));
+    assert_eq!(fifo.push(delta("+a/u1@4"), "4"), None);
+    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { news: 4, .. }));
+    // A wait that was cut short brings nothing, and the consumer is away all the same: it may admit a handler now.
+    fifo.poke();
+    assert!(matches!(fifo.take(&SystemClock, None), Taken::Nothing));
+    assert_eq!(fifo.push(delta("+a/u1@5"), "5"), Some(5));
+    // The same after a deadline.
+    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { .. }));
+    assert!(matches!(fifo.take(&SystemClock, Some(SystemClock.now())), Taken::Nothing));
+    assert_eq!(fifo.set_tail("6"), Some(6));
+}
+
+#[test]
+fn q_5_a_push_a_poke_and_the_end_wake_a_consumer_that_waits() {
+    let wakes: [fn(&DeltaFifo<Item>); 3] = [
+        |fifo| assert!(fifo.push(delta("+a/u1@1"), "1").is_none_or(|news| news == 1)),
+        |fifo| fifo.poke(),
+        |fifo| assert!(fifo.close().is_empty()),
+    ];
+    for (at, wake) in wakes.into_iter().enumerate() {
+        let fifo = Arc::new(DeltaFifo::new(100));
+        let theirs = Arc::clone(&fifo);
+        let consumer = spawn("consumer", move || {
+            let taken = theirs.take(&SystemClock, SystemClock.now().checked_add(Duration::from_secs(60)));
+            let right = match at {
+                0 => matches!(taken, Taken::Batch { .. }),
+                1 => matches!(taken, Taken::Nothing),
+                _ => matches!(taken, Taken::Closed),
+            };
+            assert!(right);
+        });
+        wake(&fifo);
+        consumer.unwrap().join().unwrap();
+    }
+}
+
+#[test]
+fn c_11_what_is_queued_at_the_end_is_handed_out_and_nothing_is_taken_in() {
+    let fifo = DeltaFifo::new(100);
+    fifo.push(delta("+a/u1@1"), "1");
+    assert_eq!(fifo.close().len(), 1);
+    let late = item("b/u2@2");
+    let key = crate::meta::Object::meta(&*late).key();
+    assert_eq!(fifo.push(Delta::Upsert { key, object: Arc::clone(&late) }, "2"), None);
+    assert_eq!(Arc::strong_count(&late), 1, "f_14: nothing keeps it");
+    assert!(matches!(fifo.take(&SystemClock, None), Taken::Closed));
+}
