@@ -4,7 +4,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::Shared;
-use super::status::LastError;
 use crate::error::ErrorKind;
 use crate::key::{KeyRef, ObjectKey};
 use crate::meta::Object;
@@ -81,19 +80,11 @@ impl<T: Object> Target<T> for Feed<T> {
 
     fn heard(&mut self, what: Heard) {
         let now = self.shared.clock.now();
-        let mut progress = self.shared.progress.lock();
-        progress.heard(what, now);
-        let recovered = match what {
-            Heard::Opened => progress.last_error.take(),
-            _ => None,
-        };
-        drop(progress);
-        if let Some(failure) = recovered
-            && failure.consecutive > 1
-        {
+        let recovered = self.shared.progress.lock().heard(what, now);
+        if recovered > 1 {
             log::info!(
                 target: "informer::reflector",
-                "{}: works again after {} failures", self.shared.name, failure.consecutive
+                "{}: works again after {recovered} failures", self.shared.name
             );
         }
     }
@@ -104,21 +95,14 @@ impl<T: Object> Target<T> for Feed<T> {
 
     fn report(&mut self, report: &Report<'_>) {
         let error = report.error;
-        let mut progress = self.shared.progress.lock();
-        progress.counters.errors += 1;
-        if report.consecutive == 0 {
-            progress.counters.bad_objects += 1;
-        } else {
-            progress.last_error = Some(LastError { error: error.clone(), consecutive: report.consecutive });
-        }
-        drop(progress);
+        let changed = self.shared.progress.lock().failed(report);
         let name = &self.shared.name;
         let next = report.next_attempt;
         let stage = error.stage().map_or("informer", |stage| stage.as_str());
-        // One line a change of state: the first failure is told, the rest at debug level. A server that has gone
-        // silent or forgotten a version is ordinary.
+        // One line a change of state: the rest at debug level. A server that has gone silent or forgotten a version is
+        // ordinary.
         let ordinary = matches!(error.kind(), ErrorKind::Gone | ErrorKind::Silent);
-        let level = if report.consecutive <= 1 && !ordinary { log::Level::Warn } else { log::Level::Debug };
+        let level = if changed && !ordinary { log::Level::Warn } else { log::Level::Debug };
         log::log!(target: "informer::reflector", level, "{name}: {stage}: {}{}", error.chain(), After(next));
         if let Some(hook) = &self.shared.on_error
             && catch_unwind(AssertUnwindSafe(|| hook(report))).is_err()

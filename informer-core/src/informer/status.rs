@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::dispatch::HandlerStatus;
 use crate::error::Error;
 use crate::key::ObjectKey;
-use crate::reflector::{Heard, Phase};
+use crate::reflector::{Heard, Phase, Report};
 
 /// A picture of an informer at one moment.
 #[derive(Clone, Debug)]
@@ -86,29 +86,108 @@ pub(super) struct Progress {
     pub(super) last_contact: Option<Instant>,
     pub(super) last_error: Option<LastError>,
     pub(super) counters: Counters,
+    /// Failures before the watch that is open, until it proves to work by telling something.
+    overcome: u32,
+    /// A bad object of the list under way, or of the watch after it, has been told in the log.
+    bad_told: bool,
 }
 
 impl Progress {
-    pub(super) fn heard(&mut self, what: Heard, now: Instant) {
+    /// Takes in what was heard. Answers how many failures in a row are over now, if there were any.
+    pub(super) fn heard(&mut self, what: Heard, now: Instant) -> u32 {
         let counters = &mut self.counters;
         match what {
             Heard::List { again } => {
+                self.bad_told = false;
                 counters.lists += 1;
                 counters.relists += u64::from(again);
-                return;
+                return 0;
             }
             Heard::Watch => {
                 counters.watches += 1;
-                return;
+                return 0;
             }
             Heard::Ended { fruitless } => {
                 counters.fruitless_watches += u64::from(fruitless);
-                return;
+                return 0;
             }
             Heard::Page | Heard::Opened => {}
+            Heard::Live => {
+                if let Some(last) = self.last_error.take() {
+                    self.overcome = last.consecutive;
+                }
+            }
             Heard::Event => counters.events += 1,
             Heard::Bookmark => counters.bookmarks += 1,
         }
         self.last_contact = Some(now);
+        let proven = matches!(what, Heard::Event | Heard::Bookmark) && self.phase == Phase::Watching;
+        if proven { std::mem::take(&mut self.overcome) } else { 0 }
+    }
+
+    /// Takes in a failure. Answers whether it is a change of state, worth a line in the log. Of bad objects, which may
+    /// be many, one a list is.
+    pub(super) fn failed(&mut self, report: &Report<'_>) -> bool {
+        self.counters.errors += 1;
+        if report.consecutive == 0 {
+            self.counters.bad_objects += 1;
+            return !std::mem::replace(&mut self.bad_told, true);
+        }
+        let last = LastError { error: report.error.clone(), consecutive: report.consecutive };
+        let before = self.last_error.replace(last);
+        self.overcome = 0;
+        // That a kind is not served, or is again, is a change of state of its own (D17).
+        let served = |error: &Error| !error.is_not_found();
+        report.consecutive == 1 || before.is_some_and(|before| served(&before.error) != served(report.error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::ErrorKind;
+    use crate::time::{Clock as _, SystemClock};
+
+    fn fail(progress: &mut Progress, kind: ErrorKind, consecutive: u32) -> bool {
+        let error = Error::new(kind, "no");
+        progress.failed(&Report { error: &error, consecutive, next_attempt: None })
+    }
+
+    #[test]
+    fn d_17_a_failure_is_a_change_of_state_once() {
+        let mut progress = Progress::default();
+        assert!(fail(&mut progress, ErrorKind::Refused, 1));
+        assert!(!fail(&mut progress, ErrorKind::Refused, 2));
+        assert!(!fail(&mut progress, ErrorKind::Unavailable, 3));
+        assert!(fail(&mut progress, ErrorKind::NotFound, 4), "the kind is not served any more");
+        assert!(!fail(&mut progress, ErrorKind::NotFound, 5));
+        assert!(fail(&mut progress, ErrorKind::Internal, 6));
+    }
+
+    #[test]
+    fn d_17_bad_objects_are_told_once_a_list() {
+        let now = SystemClock.now();
+        let mut progress = Progress::default();
+        progress.heard(Heard::List { again: false }, now);
+        assert!(fail(&mut progress, ErrorKind::Decode, 0));
+        assert!(!fail(&mut progress, ErrorKind::Decode, 0));
+        progress.heard(Heard::List { again: true }, now);
+        assert!(fail(&mut progress, ErrorKind::Decode, 0));
+        assert_eq!((progress.counters.bad_objects, progress.counters.errors), (3, 3));
+        assert!(progress.last_error.is_none(), "nothing has failed");
+    }
+
+    #[test]
+    fn d_17_it_works_again_when_something_is_told_not_when_it_is_open() {
+        let now = SystemClock.now();
+        let mut progress = Progress { phase: Phase::Watching, ..Progress::default() };
+        fail(&mut progress, ErrorKind::Gone, 1);
+        fail(&mut progress, ErrorKind::Gone, 2);
+        assert_eq!(progress.heard(Heard::Live, now), 0);
+        assert!(progress.last_error.is_none());
+        fail(&mut progress, ErrorKind::Gone, 3);
+        assert_eq!(progress.heard(Heard::Live, now), 0);
+        assert_eq!(progress.heard(Heard::Event, now), 3);
+        assert_eq!(progress.heard(Heard::Event, now), 0, "told once");
     }
 }

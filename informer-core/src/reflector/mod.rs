@@ -70,6 +70,8 @@ pub(crate) enum Heard {
     Page,
     /// A watch was accepted.
     Opened,
+    /// Changes can come: a watch was accepted, or a streaming list is complete.
+    Live,
     /// An event.
     Event,
     /// A bookmark.

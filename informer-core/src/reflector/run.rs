@@ -1,10 +1,12 @@
 //! [`Reflector`]: carries out what the [`Machine`] decides, on the reader thread, until it is stopped.
+//!
+//! Invariant: only the stop signal ends it. Whatever panics, the source or user code, is one more failure (D18).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::machine::{Aftermath, Ended, Machine, Settings, Step, Verdict, Watched};
+use super::machine::{Ended, Machine, Settings, Step, Verdict, Watched};
 use super::sink::{PageSink, Pages, Stream, Transform, Why};
 use super::{Heard, Phase, Report, Target};
 use crate::backoff::Random;
@@ -28,136 +30,194 @@ pub(crate) struct Reflector<T> {
 impl<T: Object> Reflector<T> {
     /// Lists and watches until stopped.
     pub(crate) fn run(self, target: &mut dyn Target<T>) {
-        let mut machine = Machine::new(self.settings.clone(), self.source.can_stream(), self.random.clone());
-        let mut pages = Pages::default();
-        let mut failures = 0;
+        let name = catch_unwind(AssertUnwindSafe(|| self.source.name())).unwrap_or_default();
+        let can_stream = catch_unwind(AssertUnwindSafe(|| self.source.can_stream())).unwrap_or(false);
+        let mut run = Run {
+            machine: Machine::new(self.settings.clone(), can_stream, self.random.clone()),
+            pages: Pages::default(),
+            failures: 0,
+            name: &name,
+            reflector: &self,
+            target,
+        };
         while !self.stop.is_set() {
-            match machine.next(self.clock.now()) {
-                Step::Wait(delay) => {
-                    target.phase(Phase::Waiting);
-                    let until = self.clock.now().checked_add(delay);
-                    self.stop.wait_until(&*self.clock, until);
-                }
-                Step::List { request, first } => {
-                    if first {
-                        pages = Pages::default();
-                        target.phase(Phase::Listing);
-                        target.heard(Heard::List { again: machine.has_listed() });
-                    }
-                    self.list(&request, &mut machine, &mut pages, target, &mut failures);
-                }
-                Step::Probe(request) => {
-                    let end =
-                        self.guarded(Stage::List, || self.source.list(&request, &self.stop, &mut Ignore));
-                    machine.probed(end.ok().as_ref().map(|end| end.resource_version.as_str()));
-                }
-                Step::Watch(request) => {
-                    target.phase(if request.initial_events { Phase::Listing } else { Phase::Watching });
-                    if request.initial_events {
-                        target.heard(Heard::List { again: machine.has_listed() });
-                    }
-                    target.heard(Heard::Watch);
-                    self.watch(&request, &mut machine, target, &mut failures);
-                    machine.settle(self.clock.now());
-                }
+            if let Err(error) = guarded(&name, || run.step()) {
+                let after = run.machine.crashed();
+                run.fail(&error, after.delay);
             }
         }
-        target.phase(Phase::Stopped);
+        run.target.phase(Phase::Stopped);
+    }
+}
+
+/// What one run of a reflector goes by.
+struct Run<'a, T> {
+    reflector: &'a Reflector<T>,
+    name: &'a str,
+    machine: Machine,
+    /// The pages read so far of the list under way.
+    pages: Pages<T>,
+    /// How many failures there have been since a watch last worked.
+    failures: u32,
+    target: &'a mut dyn Target<T>,
+}
+
+impl<T: Object> Run<'_, T> {
+    fn step(&mut self) -> Result<()> {
+        let clock = &*self.reflector.clock;
+        match self.machine.next(clock.now()) {
+            Step::Wait(delay) => {
+                self.target.phase(Phase::Waiting);
+                let until = clock.now().checked_add(delay);
+                self.reflector.stop.wait_until(clock, until);
+            }
+            Step::List { request, first } => {
+                if first {
+                    self.pages = Pages::default();
+                    self.begin_list();
+                }
+                self.list(&request);
+            }
+            Step::Probe(request) => self.probe(&request),
+            Step::Watch(request) => {
+                if request.initial_events {
+                    self.begin_list();
+                } else {
+                    self.target.phase(Phase::Watching);
+                }
+                self.target.heard(Heard::Watch);
+                self.watch(&request);
+            }
+        }
+        Ok(())
     }
 
-    fn list(
-        &self,
-        request: &ListRequest,
-        machine: &mut Machine,
-        pages: &mut Pages<T>,
-        target: &mut dyn Target<T>,
-        failures: &mut u32,
-    ) {
-        let mut sink = PageSink { pages, target, transform: self.transform.as_deref() };
-        let end = self.guarded(Stage::List, || self.source.list(request, &self.stop, &mut sink));
-        if self.stop.is_set() {
+    fn begin_list(&mut self) {
+        self.target.phase(Phase::Listing);
+        self.target.heard(Heard::List { again: self.machine.has_listed() });
+    }
+
+    fn list(&mut self, request: &ListRequest) {
+        let Reflector { source, stop, transform, .. } = self.reflector;
+        let mut sink =
+            PageSink { pages: &mut self.pages, target: self.target, transform: transform.as_deref() };
+        let end = guarded(self.name, || source.list(request, stop, &mut sink));
+        if stop.is_set() {
+            return;
+        }
+        let end = match end {
+            Ok(end) => end,
+            Err(error) => {
+                let after = self.machine.list_failed(&error);
+                return self.fail(&error.at(Stage::List), after.delay);
+            }
+        };
+        self.target.heard(Heard::Page);
+        let initial = !self.machine.has_listed();
+        let (verdict, after) = self.machine.page(&end);
+        match verdict {
+            Verdict::More => {}
+            Verdict::Accept { lowered } => {
+                let pages = std::mem::take(&mut self.pages);
+                let identified = pages.identified();
+                let version = self.machine.version().to_owned();
+                self.target.replace(pages.into_list(version, lowered, initial));
+                if !identified {
+                    let after = self.machine.incomplete();
+                    if let Some((kind, text)) = after.complaint {
+                        self.fail(&Error::new(kind, text).at(Stage::List), after.delay);
+                    }
+                }
+            }
+            Verdict::Refuse(error) => self.fail(&error, after.delay),
+        }
+    }
+
+    fn probe(&mut self, request: &ListRequest) {
+        let Reflector { source, stop, .. } = self.reflector;
+        let end = guarded(self.name, || source.list(request, stop, &mut Ignore));
+        if stop.is_set() {
             return;
         }
         match end {
             Ok(end) => {
-                target.heard(Heard::Page);
-                let initial = !machine.has_listed();
-                match machine.page(&end, pages.identified()) {
-                    Verdict::More => {}
-                    Verdict::Accept { lowered } => {
-                        let pages = std::mem::take(pages);
-                        let version = machine.version().to_owned();
-                        target.replace(pages.into_list(version, lowered, initial));
-                    }
-                    Verdict::Refuse(error) => fail(target, &error.at(Stage::List), failures, None),
-                }
+                self.target.heard(Heard::Page);
+                self.machine.probed(&end.resource_version);
             }
             Err(error) => {
-                let after = machine.list_failed(&error);
-                fail(target, &error.at(Stage::List), failures, after.delay);
+                let after = self.machine.probe_failed(&error);
+                self.fail(&error.at(Stage::List), after.delay);
             }
         }
     }
 
-    fn watch(
-        &self,
-        request: &WatchRequest,
-        machine: &mut Machine,
-        target: &mut dyn Target<T>,
-        failures: &mut u32,
-    ) {
-        let started = self.clock.now(); // before the request is sent: the short-watch clock (F-06)
-        let mut sink =
-            Stream::new(target, self.transform.as_deref(), machine, &*self.clock, &request.resource_version);
-        let end = self.guarded(Stage::WatchOpen, || self.source.watch(request, &self.stop, &mut sink));
-        let (opened, events, bookmarks, why) = (sink.opened, sink.events, sink.bookmarks, sink.why);
-        let resume = std::mem::take(&mut sink.resume);
-        drop(sink);
-        if self.stop.is_set() {
+    fn watch(&mut self, request: &WatchRequest) {
+        let Reflector { source, stop, transform, clock, .. } = self.reflector;
+        let clock = &**clock;
+        let started = clock.now(); // before the request is sent (F-06)
+        let mut sink = Stream::new(
+            self.target,
+            transform.as_deref(),
+            &mut self.machine,
+            clock,
+            &request.resource_version,
+        );
+        let end = guarded(self.name, || source.watch(request, stop, &mut sink));
+        let told = sink.told();
+        if stop.is_set() {
             return;
         }
-        let lasted = self.clock.now().saturating_duration_since(started);
-        if opened && machine.initial_phase().is_none() && (events > 0 || lasted >= Duration::from_secs(1)) {
-            *failures = 0;
+        let stage = if told.opened { Stage::Watch } else { Stage::WatchOpen };
+        let end = match told.refused {
+            Some(refused) => Err(refused),
+            None => end,
         }
-        let stage = if opened { Stage::Watch } else { Stage::WatchOpen };
-        let end = end.map_err(|error| error.at(stage));
-        let ended = match (&end, why) {
+        .map_err(|error| error.at(stage));
+        let ended = match (&end, told.why) {
             (_, Some(Why::WentBack)) => Ended::WentBack,
             (_, Some(Why::Unidentified)) => Ended::Unidentified,
             (_, Some(Why::TooLong)) => Ended::TooLong,
+            (_, Some(Why::Refused)) => Ended::Refused,
             (Ok(WatchEnd::Silent), None) => Ended::Silent,
             (Ok(WatchEnd::Closed | WatchEnd::Ended), None) => Ended::Closed,
             (Err(error), None) if error.stage() == Some(Stage::WatchOpen) => Ended::NotOpened(error),
             (Err(error), None) => Ended::Error(error),
         };
-        let after = machine.watched(&Watched { ended, lasted, events, bookmarks, version: &resume });
-        target.heard(Heard::Ended { fruitless: events == 0 && lasted < Duration::from_secs(1) });
-        let Aftermath { complaint, delay } = after;
-        match (end, complaint) {
-            (Err(error), _) => fail(target, &error, failures, delay),
-            (Ok(WatchEnd::Silent), Some(text)) => {
-                fail(target, &Error::new(ErrorKind::Silent, text).at(stage), failures, delay);
-            }
-            (Ok(_), Some(text)) => {
-                fail(target, &Error::new(ErrorKind::Network, text).at(stage), failures, delay);
-            }
+        let now = clock.now();
+        let watched = Watched {
+            ended,
+            opened: told.opened,
+            lasted: now.saturating_duration_since(started),
+            alive: told.live_since.map_or(Duration::ZERO, |since| now.saturating_duration_since(since)),
+            events: told.events,
+            bookmarks: told.bookmarks,
+            version: &told.resume,
+        };
+        let (worked, fruitless) = (watched.worked(), watched.is_fruitless());
+        let after = self.machine.watched(&watched, now);
+        if worked {
+            self.failures = 0;
+        }
+        self.target.heard(Heard::Ended { fruitless });
+        match (end, after.complaint) {
+            (Err(error), _) => self.fail(&error, after.delay),
+            (Ok(_), Some((kind, text))) => self.fail(&Error::new(kind, text).at(stage), after.delay),
             (Ok(_), None) => {}
         }
     }
 
-    /// Calls the source. Its panic is an error as every other (D18).
-    fn guarded<R>(&self, stage: Stage, call: impl FnOnce() -> Result<R>) -> Result<R> {
-        catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
-            let text = format!("the source of {} panicked", self.source.name());
-            Err(Error::new(ErrorKind::Panic, text).at(stage))
-        })
+    fn fail(&mut self, error: &Error, next_attempt: Option<Duration>) {
+        self.failures = self.failures.saturating_add(1);
+        self.target.report(&Report { error, consecutive: self.failures, next_attempt });
     }
 }
 
-fn fail<T>(target: &mut dyn Target<T>, error: &Error, failures: &mut u32, next_attempt: Option<Duration>) {
-    *failures = failures.saturating_add(1);
-    target.report(&Report { error, consecutive: *failures, next_attempt });
+/// Calls what may hold the source's or the user's code. A panic is an error as every other (D18).
+fn guarded<R>(name: &str, call: impl FnOnce() -> Result<R>) -> Result<R> {
+    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+        let text = format!("the source of {name}, or user code that it called, panicked");
+        Err(Error::new(ErrorKind::Panic, text))
+    })
 }
 
 /// The sink of a probe: only the list's version counts.

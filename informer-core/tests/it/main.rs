@@ -4,4 +4,5 @@
 mod guarantees;
 mod handlers;
 mod lifecycle;
+mod reflector;
 mod wait;
