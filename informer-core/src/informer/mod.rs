@@ -113,7 +113,7 @@ impl<T: Object> SharedInformer<T> {
     /// Starts the threads. Again: nothing (I-1).
     ///
     /// # Errors
-    /// [`is_stopped`](Error::is_stopped) after a stop: an informer runs once. [`ErrorKind::Spawn`](crate::ErrorKind::Spawn)
+    /// [`is_stopped`](Error::is_stopped) after a stop: an informer runs once. [`ErrorKind::Spawn`]
     /// when no thread can be had; it is stopped then.
     pub fn start(&self) -> Result<()> {
         self.shared().start()
@@ -203,7 +203,7 @@ impl<T: Object> SharedInformer<T> {
     /// As [`add_event_handler`](SharedInformer::add_event_handler), with a thread or a resync of its own.
     ///
     /// # Errors
-    /// As there; also [`ErrorKind::Config`](crate::ErrorKind::Config) for a resync period of under 1 s.
+    /// As there; also [`ErrorKind::Config`] for a resync period of under 1 s.
     #[doc(alias = "AddEventHandlerWithResyncPeriod")]
     pub fn add_event_handler_with(
         &self,
@@ -218,7 +218,7 @@ impl<T: Object> SharedInformer<T> {
     /// anywhere. Values are computed on the calling thread.
     ///
     /// # Errors
-    /// [`ErrorKind::DuplicateIndex`](crate::ErrorKind::DuplicateIndex) when there is one of this name;
+    /// [`ErrorKind::DuplicateIndex`] when there is one of this name;
     /// [`is_stopped`](Error::is_stopped) after a stop (I-51).
     #[doc(alias = "AddIndexers")]
     pub fn add_index(&self, index: &impl IndexOf<T>) -> Result<()> {

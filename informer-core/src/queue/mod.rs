@@ -1,6 +1,6 @@
 //! Queues that are bounded without losing anything: above a limit, entries of one object fold into fewer (D2).
 //!
-//! The same container ([`FoldQueue`]) stands behind the [`DeltaFifo`](fifo::DeltaFifo), which holds wire facts,
+//! The same container ([`FoldQueue`]) stands behind the [`DeltaFifo`], which holds wire facts,
 //! and behind each slow handler's backlog, which holds decided differences; they differ in their tables.
 
 mod delta;
