@@ -248,7 +248,7 @@ impl<T: Object> SharedInformer<T> {
     /// [`is_stopped`](Error::is_stopped); [`is_would_block`](Error::is_would_block) on a thread of this informer.
     #[doc(alias = "WaitForCacheSync")]
     pub fn wait_synced(&self, timeout: Duration) -> Result<()> {
-        self.shared().wait_dispatch("be synced", timeout, dispatch::Dispatcher::is_primed)
+        self.shared().wait_dispatch("sync", timeout, dispatch::Dispatcher::is_primed)
     }
 
     /// How it is, seen from outside.
