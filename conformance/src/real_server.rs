@@ -78,9 +78,21 @@ impl Cluster {
     /// # Blocking
     /// As [`RealServer::start`].
     pub fn from_env() -> Result<Self, StartError> {
+        Cluster::from_env_with([] as [&str; 0])
+    }
+
+    /// As [`from_env`](Cluster::from_env); a server of our own gets further flags of kube-apiserver, as
+    /// `--watch-cache=false`.
+    ///
+    /// # Errors
+    /// Those of [`RealServer::start`].
+    ///
+    /// # Blocking
+    /// As [`RealServer::start`].
+    pub fn from_env_with(flags: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, StartError> {
         match std::env::var_os(KUBECONFIG).filter(|path| !path.is_empty()) {
             Some(path) => Ok(Cluster::Other { kubeconfig: path.into() }),
-            None => RealServer::start().map(Cluster::Own),
+            None => RealServer::start_with(flags).map(Cluster::Own),
         }
     }
 
@@ -163,7 +175,9 @@ impl RealServer {
         self.dir.path().join("server.log")
     }
 
-    /// Ends the server and starts it again at the same address, with its objects and certificates.
+    /// Kills the server and starts it again at the same address, with its objects and certificates.
+    ///
+    /// As a crash would: a server that is asked to end waits a minute for open watches.
     ///
     /// # Errors
     /// [`StartError::Failed`] if it does not come back.
@@ -172,6 +186,17 @@ impl RealServer {
     /// Until the old process has ended and the new one is ready.
     pub fn restart_keep(&mut self) -> Result<(), StartError> {
         self.restart(&["-keep"])
+    }
+
+    /// As [`restart_keep`](RealServer::restart_keep), but without its objects: versions start again from the bottom.
+    ///
+    /// # Errors
+    /// [`StartError::Failed`] if it does not come back.
+    ///
+    /// # Blocking
+    /// As [`restart_keep`](RealServer::restart_keep).
+    pub fn restart_empty(&mut self) -> Result<(), StartError> {
+        self.restart(&[])
     }
 
     /// As [`restart_keep`](RealServer::restart_keep), but with a new authority and new certificates.
@@ -187,7 +212,9 @@ impl RealServer {
 
     fn restart(&mut self, options: &[&str]) -> Result<(), StartError> {
         let port = self.url().rsplit_once(':').map_or("0", |(_, port)| port).to_owned();
-        self.process = None; // ends it
+        if let Some(mut process) = self.process.take() {
+            let _ = process.child.kill(); // if it has ended by itself, all the better
+        }
         self.run(&[options, &["-port", &port]].concat())
     }
 

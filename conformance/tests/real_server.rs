@@ -1,6 +1,8 @@
 //! The helper that starts the real API server, tried on the real thing. Ignored by default: the first run on a
 //! machine builds kube-apiserver. `.ci/run` runs it.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
 use std::net::TcpStream;
 
 use informer_conformance::{RealServer, StartError};

@@ -83,6 +83,11 @@ impl Query {
         let mut query = Query::default();
         query.push_some("resourceVersion", &request.resource_version);
         if let Some(limit) = request.limit {
+            if !matches!(&*request.resource_version, "" | "0") {
+                // Without it a server reads version and limit together as *exactly* that version: a list after a 410
+                // would bring the very version that cannot be watched, again and again.
+                query.push("resourceVersionMatch", "NotOlderThan");
+            }
             query.push("limit", &limit.to_string());
         }
         query.push_some("continue", request.continue_token.as_deref().unwrap_or_default());
@@ -248,6 +253,12 @@ mod tests {
             (page("", Some(2), Some(token)), &none, format!("?limit=2&continue={token}")),
             (page("0", None, None), &none, "?resourceVersion=0".to_owned()),
             (page("0", Some(2), None), &none, "?resourceVersion=0&limit=2".to_owned()),
+            (page("403", None, None), &none, "?resourceVersion=403".to_owned()),
+            (
+                page("403", Some(2), None),
+                &none,
+                "?resourceVersion=403&resourceVersionMatch=NotOlderThan&limit=2".to_owned(),
+            ),
             (page("", None, None), &labels("n=1"), "?labelSelector=n%3D1".to_owned()),
             (page("", None, None), &labels("!!"), "?labelSelector=%21%21".to_owned()),
             (

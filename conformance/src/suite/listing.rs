@@ -1,0 +1,130 @@
+//! What is asked of the server: streaming lists, paged lists, watches.
+
+use std::time::Duration;
+
+use informer_core::{Object as _, Result};
+
+use super::ground::Ground;
+use super::watched::{PATIENCE, Watched, version_of};
+
+super::cases! {
+    dy_3_a_streaming_list_is_the_one_request_to_start_with [],
+    r_7_r_22_without_streaming_it_lists_at_0_and_watches_from_there [],
+    r_17_p_2_p_6_a_relist_in_pages_of_two_is_whole [],
+    p_2_a_list_of_all_pages_is_whole [],
+    r_28_a_watch_that_ends_is_opened_again_where_it_was [],
+    sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else [],
+}
+
+fn dy_3_a_streaming_list_is_the_one_request_to_start_with(ground: &mut Ground<'_>) -> Result<()> {
+    ground.create("a")?;
+    let (tap, builder) = ground.tapped();
+    let watched = Watched::synced(builder)?;
+    let b = ground.create("b")?;
+    watched.wait_told(&b);
+    assert_eq!(tap.requests(), ["STREAM"]);
+    let counters = watched.informer.status().counters;
+    assert_eq!((counters.lists, counters.watches, counters.relists, counters.errors), (1, 1, 0, 0));
+    assert!(counters.bookmarks >= 1, "the end bookmark is one");
+    watched.finish()
+}
+
+fn r_7_r_22_without_streaming_it_lists_at_0_and_watches_from_there(ground: &mut Ground<'_>) -> Result<()> {
+    ground.create("a")?;
+    let (tap, builder) = ground.tapped();
+    let watched = Watched::synced(builder.streaming(false))?;
+    let listed = watched.store().resource_version();
+    let b = ground.create("b")?;
+    watched.wait_told(&b);
+    assert_eq!(tap.requests(), ["LIST 0 limit=500".to_owned(), format!("WATCH {listed}")]);
+    watched.finish()
+}
+
+fn r_17_p_2_p_6_a_relist_in_pages_of_two_is_whole(ground: &mut Ground<'_>) -> Result<()> {
+    let ns = ground.namespace.clone();
+    let there = (0..7).map(|n| ground.create(&format!("map-{n}"))).collect::<Result<Vec<_>>>()?;
+    let (tap, builder) = ground.tapped();
+    let watched = Watched::synced(builder.streaming(false).page_size(2))?;
+    assert_eq!(watched.store().len(), 7);
+    // A server ignores the limit of a list at version 0; at a concrete one it does not.
+    tap.interrupt();
+    let before = tap.requests().len();
+    let at = watched.store().resource_version();
+    watched.seen.clear();
+    ground.delete("map-3")?;
+    let new = ground.create("map-7")?;
+    tap.release_into_a_failure();
+    watched.wait_told(&new);
+    assert_eq!(
+        watched.news(),
+        format!(
+            "Deleted({ns}/map-3@{}, final state unknown)\nAdded({ns}/map-7@{})",
+            version_of(&there[3]),
+            version_of(&new)
+        )
+    );
+    let more = "LIST continue limit=2".to_owned();
+    assert_eq!(
+        tap.requests()[before..before + 4],
+        [format!("LIST {at} limit=2"), more.clone(), more.clone(), more]
+    );
+    assert_eq!(watched.store().len(), 7);
+    watched.end()
+}
+
+fn p_2_a_list_of_all_pages_is_whole(ground: &mut Ground<'_>) -> Result<()> {
+    use informer_core::kube_core::params::ListParams;
+    for n in 0..7 {
+        ground.create(&format!("map-{n}"))?;
+    }
+    let api = ground.config_maps();
+    let params = ListParams::default().fields(ground.fields()).limit(2);
+    let first = api.list(&params)?;
+    assert!(first.items.len() == 2 && first.metadata.continue_.is_some());
+    let all = api.list_all(&params)?;
+    let names: Vec<&str> = all.iter().map(|object| object.meta().name).collect();
+    assert_eq!(names, ["map-0", "map-1", "map-2", "map-3", "map-4", "map-5", "map-6"]);
+    Ok(())
+}
+
+fn r_28_a_watch_that_ends_is_opened_again_where_it_was(ground: &mut Ground<'_>) -> Result<()> {
+    let ns = ground.namespace.clone();
+    let a = ground.create("a")?;
+    let (tap, builder) = ground.tapped();
+    let watched = Watched::synced(builder)?;
+    let b = ground.create("b")?;
+    watched.wait_told(&b);
+    tap.interrupt();
+    let a2 = ground.update(&a, "1")?;
+    ground.delete("b")?;
+    let again = ground.create("b")?;
+    tap.release();
+    watched.wait_told(&again);
+    // No list: the server tells what was missed, with every end seen.
+    assert_eq!(tap.requests(), ["STREAM".to_owned(), format!("WATCH {}", version_of(&b))]);
+    let records = watched.seen.records();
+    let told: Vec<String> = records[2..].iter().map(ToString::to_string).collect();
+    let gone = &records[3].version;
+    assert_eq!(
+        told,
+        [
+            format!("Updated({ns}/a@{}→{})", version_of(&a), version_of(&a2)),
+            format!("Deleted({ns}/b@{gone})"),
+            format!("Added({ns}/b@{})", version_of(&again)),
+        ]
+    );
+    watched.finish()
+}
+
+fn sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else(ground: &mut Ground<'_>) -> Result<()> {
+    ground.create("a")?;
+    let (tap, builder) = ground.tapped();
+    tap.shorten(Duration::from_secs(4), PATIENCE);
+    let watched = Watched::synced(builder)?;
+    let elsewhere = ground.create_elsewhere()?;
+    // Nothing of this namespace has that version: only a bookmark can tell of it.
+    watched.store().wait_until(version_of(&elsewhere), PATIENCE)?;
+    assert_eq!(watched.seen.len(), 1, "{}", watched.seen.trace());
+    assert!(watched.informer.status().counters.bookmarks >= 2);
+    watched.finish()
+}
