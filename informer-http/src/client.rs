@@ -4,8 +4,10 @@
 //! nothing; status and content type are checked before anything looks at a body; no header and no body is
 //! ever logged.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::io::Read;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -167,14 +169,23 @@ impl Client {
     /// # Errors
     /// When there is neither, or something in it is wrong; the text says where and what to do.
     pub fn try_default() -> Result<Self> {
-        Client::new(&Config::infer()?)
+        Client::new(Config::infer()?)
     }
 
-    /// A client as `config` says.
+    /// A client of the current context of the kubeconfig at `path`; [`Config`] chooses others.
+    ///
+    /// # Errors
+    /// When the file is not there, or something in it is wrong; the text says what and what to do.
+    pub fn from_kubeconfig(path: impl AsRef<Path>) -> Result<Self> {
+        Client::new(Config::from_kubeconfig_file(path)?)
+    }
+
+    /// A client as `config`, owned or borrowed, says.
     ///
     /// # Errors
     /// When the environment's proxy, or a file that has changed since, is not usable.
-    pub fn new(config: &Config) -> Result<Self> {
+    pub fn new(config: impl Borrow<Config>) -> Result<Self> {
+        let config = config.borrow();
         let at = |error: Error| error.at(Stage::Config);
         let mut connection = Connection::new(&config.server_url()).map_err(at)?;
         connection.tls = config.tls().map(|(tls, name)| (Arc::new(tls) as Arc<dyn TlsSource>, name));
@@ -196,7 +207,7 @@ impl Client {
     /// # Errors
     /// When `url` is not the address of a server.
     pub fn from_url(url: &str) -> Result<Self> {
-        Client::new(&Config::from_url(url)?)
+        Client::new(Config::from_url(url)?)
     }
 
     pub(crate) fn connect(connection: Connection) -> Self {

@@ -354,3 +354,16 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_client_comes_straight_from_a_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("config");
+    let text = "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:8001'}}]\n\
+                contexts: [{name: x, context: {cluster: c, namespace: shop}}]\ncurrent-context: x\n";
+    std::fs::write(&path, text).unwrap();
+    let client = informer_http::Client::from_kubeconfig(&path).unwrap();
+    assert_eq!((client.server(), client.default_namespace()), ("http://127.0.0.1:8001", "shop"));
+    let error = informer_http::Client::from_kubeconfig(dir.path().join("none")).unwrap_err();
+    assert_eq!(error.kind(), informer_core::ErrorKind::Config);
+}
