@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use crate::contain::contain;
 use crate::sync::Monitor;
 
 /// Where the library gets its time from.
@@ -141,7 +142,7 @@ fn run_watchdog(timers: &Arc<Monitor<Timers>>) {
                 drop(state);
                 if let Some((_, ring)) = due {
                     // A ring is our own code; should it panic, the alarms of others must still come.
-                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ring));
+                    let _ = contain(ring);
                 }
                 state = timers.lock();
             }
