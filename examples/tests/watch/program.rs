@@ -10,10 +10,10 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use informer_factory::sync::{JoinHandle, spawn};
-use informer_testkit::script::{Action, WireObject, added, event, head, object};
+use informer_testkit::script::{Action, WireObject, added, head, initial_events_end, object};
 use informer_testkit::{Probe, ScriptedServer, within};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A run of the program.
 pub(crate) struct Program {
@@ -155,8 +155,7 @@ pub(crate) fn map(key: &str, version: &str) -> WireObject {
 pub(crate) fn initial(version: &str, objects: &[WireObject]) -> Vec<Action> {
     let mut actions = vec![head()];
     actions.extend(objects.iter().map(added));
-    let annotations = json!({ "k8s.io/initial-events-end": "true" });
-    actions.push(event("BOOKMARK", &object("", "", version).meta("annotations", annotations)));
+    actions.push(initial_events_end(version));
     actions
 }
 

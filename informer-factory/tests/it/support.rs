@@ -6,10 +6,9 @@ use informer_factory::{
     Client, Config, FactoryBuilder, Kubeconfig, KubeconfigOptions, SharedInformerFactory,
 };
 use informer_testkit::script::{
-    Action, Exchange, Expect, Reply, WireObject, added, event, head, object, stall,
+    Action, Exchange, Expect, Reply, WireObject, added, head, initial_events_end, object, stall,
 };
 use informer_testkit::{ManualClock, ScriptedServer, within};
-use serde_json::json;
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
@@ -41,8 +40,7 @@ pub(crate) fn map(key: &str, version: &str) -> WireObject {
 pub(crate) fn initial(version: &str, objects: &[WireObject]) -> Vec<Action> {
     let mut actions = vec![head()];
     actions.extend(objects.iter().map(added));
-    let annotations = json!({ "k8s.io/initial-events-end": "true" });
-    actions.push(event("BOOKMARK", &object("", "", version).meta("annotations", annotations)));
+    actions.push(initial_events_end(version));
     actions
 }
 
