@@ -48,7 +48,8 @@ pub(crate) struct NamedContext {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", expecting = "a cluster (a mapping)")]
 pub(crate) struct Cluster {
-    pub(crate) server: Option<String>,
+    /// May hold a password; then it is refused, but it has been read.
+    pub(crate) server: Option<Secret>,
     pub(crate) tls_server_name: Option<String>,
     pub(crate) insecure_skip_tls_verify: Option<bool>,
     pub(crate) certificate_authority: Option<String>,
@@ -62,7 +63,8 @@ pub(crate) struct Cluster {
 #[serde(default, rename_all = "kebab-case", expecting = "a user (a mapping)")]
 pub(crate) struct User {
     pub(crate) client_certificate: Option<String>,
-    pub(crate) client_certificate_data: Option<String>,
+    /// May hold a key that was put into the wrong field.
+    pub(crate) client_certificate_data: Option<Secret>,
     pub(crate) client_key: Option<String>,
     pub(crate) client_key_data: Option<Secret>,
     pub(crate) token: Option<Secret>,
