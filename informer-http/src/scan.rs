@@ -4,7 +4,7 @@
 //! whoever reads it learns whether it is one. It stops and goes on at any byte.
 //!
 //! Not to be had from the scanner of informer-core's `json`, which checks a whole text and notes what of it to keep: that
-//! one refuses what it must, this one passes over whatever comes, several times as fast.
+//! one must refuse what is no JSON and needs the text whole, this one passes over whatever comes, as it comes.
 
 /// The search for the end of one JSON value, resumable.
 #[derive(Clone, Copy, Debug, Default)]
