@@ -10,8 +10,8 @@ use crate::sync::Monitor;
 
 /// Where the library gets its time from.
 ///
-/// [`SystemClock`] is the one for programs; `informer-testkit` has a manual one. Its methods are called under locks of the
-/// informer's, so they must not call back into it.
+/// [`SystemClock`] is the one for programs; `informer-testkit` has a manual one. Its methods are called under locks of
+/// the informer's, so they must not call back into it.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// The present instant.
     fn now(&self) -> Instant;

@@ -3,8 +3,8 @@
 //! It counts brackets and steps over strings, nothing else: what it finds is as long as a value would be, and
 //! whoever reads it learns whether it is one. It stops and goes on at any byte.
 //!
-//! Not to be had from the scanner of informer-core's `json`, which checks a whole text and notes what of it to keep: that
-//! one must refuse what is no JSON and needs the text whole, this one passes over whatever comes, as it comes.
+//! Not to be had from the scanner of informer-core's `json`, which checks a whole text and notes what of it to keep:
+//! that one must refuse what is no JSON and needs the text whole, this one passes over whatever comes, as it comes.
 
 /// The search for the end of one JSON value, resumable.
 #[derive(Clone, Copy, Debug, Default)]
