@@ -9,7 +9,7 @@ use std::time::Duration;
 /// start by [`reset`](Backoff::reset), which the reflector calls after a stream that has been alive for 30 s, not
 /// by the wall clock.
 #[derive(Clone, Debug)]
-pub struct Backoff {
+pub(crate) struct Backoff {
     start: Duration,
     cap: Duration,
     next: Duration,
@@ -19,43 +19,43 @@ pub struct Backoff {
 impl Backoff {
     /// Delays from `start`, doubling, to `cap`.
     #[must_use]
-    pub fn new(start: Duration, cap: Duration, random: Random) -> Self {
+    pub(crate) fn new(start: Duration, cap: Duration, random: Random) -> Self {
         Backoff { start, cap, next: start.min(cap), random }
     }
 
     /// The next delay.
-    pub fn delay(&mut self) -> Duration {
+    pub(crate) fn delay(&mut self) -> Duration {
         let base = self.next;
         self.next = base.saturating_mul(2).min(self.cap);
         base + base.mul_f64(self.random.fraction())
     }
 
     /// Starts again from the shortest delay.
-    pub fn reset(&mut self) {
+    pub(crate) fn reset(&mut self) {
         self.next = self.start.min(self.cap);
     }
 }
 
 /// A small random source for jitter; not for secrets.
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The same numbers for the same seed.
     #[must_use]
-    pub fn seeded(seed: u64) -> Self {
+    pub(crate) fn seeded(seed: u64) -> Self {
         Random(seed)
     }
 
     /// Other numbers in every process and for every informer.
     #[must_use]
-    pub fn from_process() -> Self {
+    pub(crate) fn from_process() -> Self {
         // The standard library's hasher is seeded by the operating system.
         Random(RandomState::new().hash_one(0))
     }
 
     /// The next 64 bits (splitmix64).
-    pub fn bits(&mut self) -> u64 {
+    pub(crate) fn bits(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -64,14 +64,14 @@ impl Random {
     }
 
     /// A number in `[0, 1)`.
-    pub fn fraction(&mut self) -> f64 {
+    pub(crate) fn fraction(&mut self) -> f64 {
         #[expect(clippy::cast_precision_loss, reason = "53 bits fit a double exactly")]
         let bits = (self.bits() >> 11) as f64;
         bits / (1u64 << 53) as f64
     }
 
     /// A number in `[low, high]`.
-    pub fn between(&mut self, low: u64, high: u64) -> u64 {
+    pub(crate) fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.bits() % (high.saturating_sub(low) + 1)
     }
 }

@@ -1,9 +1,14 @@
-//! Dropping user data: outside every lock, and with a net under it.
+//! User code with a net under it: calling it, and dropping what belongs to it. Outside every lock.
 //!
-//! A destructor of a handler, an object or an index value is user code. Where one panics it is logged, and nobody
-//! else is harmed (D3).
+//! A destructor of a handler, an object or an index value is user code, and so is that of a panic's payload. Where one
+//! panics it is logged, and nobody else is harmed (D3).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Calls user code; none if it panicked.
+pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Option<R> {
+    catch_unwind(AssertUnwindSafe(call)).map_err(discard).ok()
+}
 
 /// Drops `value`; a panic in its destructor ends here.
 pub(crate) fn discard<V>(value: V) {
@@ -23,6 +28,18 @@ pub(crate) fn discard_all<V>(values: impl IntoIterator<Item = V>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn d3_a_payload_that_panics_in_its_turn_is_contained_too() {
+        struct Payload;
+        impl Drop for Payload {
+            fn drop(&mut self) {
+                panic!("told to");
+            }
+        }
+        assert_eq!(contain(|| std::panic::panic_any(Payload)), None::<()>);
+        assert_eq!(contain(|| 1), Some(1));
+    }
 
     #[test]
     fn one_that_panics_does_not_take_the_others_with_it() {

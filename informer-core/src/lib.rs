@@ -62,10 +62,11 @@
 //! | [`sync`], [`time`], `stop` | locks, threads, clocks, the one signal |
 //! | `error`, `key`, `meta`, `event`, `handler`, `list_watch` | the vocabulary |
 //! | `representation`, `lazy`, `json` | objects from JSON |
-//! | `reflector`, [`backoff`], [`version`] | what to ask for, and when |
+//! | `reflector`, `backoff`, [`version`] | what to ask for, and when |
 //! | `queue` | what was learnt and not yet applied |
 //! | `store`, `lister` | what is known |
 //! | `informer` | all of it together, and who is told what |
+//! | `contain` | user code with a net under it |
 //!
 //! # Logs
 //! By the [`log`] crate. Targets and levels are part of what this crate promises; texts are not. No object's content
@@ -73,20 +74,21 @@
 //!
 //! | target | error | warn | info | debug |
 //! |---|---|---|---|---|
-//! | `informer` | | a thread outlives a dropped informer by 5 s | | |
+//! | `informer` | a thread died of user code; the informer has stopped | a thread outlives a dropped informer by 5 s | | |
 //! | `informer::reflector` | the error hook panicked | the first failure in a row; an object that does not decode; a version that went back | the first complete list; works again after more than one failure | further failures; an expired version, a silent connection |
-//! | `informer::handler` | a handler or a destructor of an object panicked; no thread for a handler that wants its own | no thread for a slow handler | a slow handler gets its own thread | |
+//! | `informer::handler` | a handler or a destructor of an object panicked; no thread for a handler that wants its own, which is removed | no thread for a slow handler | a slow handler gets its own thread | |
 //! | `informer::store` | the error hook panicked | an index function failed on an object | | |
 //! | `informer::watchdog` | no thread for the watchdog | | | |
-//! | `informer::http` | | a token file cannot be read | it can be read again | each request with its status; repeats; addresses that do not answer; discovery that fails; system roots |
+//! | `informer::http` | | a token file cannot be read | it can be read again | each request with its status; repeats; addresses that do not answer; watches that break off; bookmarks without a version; discovery that fails; system roots |
 //! | `informer::factory` | | | | a factory was dropped without waiting for every thread |
 //!
-//! Nothing is logged above `debug` for an event, but for objects that do not decode and handlers that panic.
+//! Nothing is logged above `debug` for an event, but for objects that do not decode, handlers that panic and index
+//! functions that fail.
 
 pub mod sync;
 pub mod time;
 
-pub mod backoff;
+mod backoff;
 #[cfg(feature = "bench-internals")]
 #[doc(hidden)]
 pub mod bench;

@@ -9,6 +9,8 @@ use crate::lazy::PackedPairs;
 /// Anything a cache can hold: every `kube_core::Resource`, and [`Lazy`](crate::Lazy).
 pub trait Object: Send + Sync + 'static {
     /// The metadata that identifies and selects the object.
+    ///
+    /// Called often, at times under a lock of the informer's: it must be plain, and always say the same of one object.
     fn meta(&self) -> MetaView<'_>;
 }
 

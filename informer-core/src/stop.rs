@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::contain::contain;
 use crate::sync::Monitor;
 use crate::time::Clock;
 
@@ -55,6 +56,8 @@ impl Stop {
     }
 
     /// Sets the signal, wakes every wait on it and calls every hook, on this thread. Later calls do nothing.
+    ///
+    /// A hook that panics keeps no other from being called, and the panic ends here.
     pub fn set(&self) {
         let mut hooks = self.shared.hooks.lock();
         if hooks.stopped {
@@ -66,7 +69,7 @@ impl Stop {
         drop(hooks);
         self.shared.hooks.notify_all();
         for hook in pending.into_values() {
-            hook();
+            let _ = contain(hook);
         }
     }
 
@@ -172,6 +175,17 @@ mod tests {
         assert_eq!(runs.load(Ordering::SeqCst), 1);
         let _late = stop.on_stop(count(100));
         assert_eq!(runs.load(Ordering::SeqCst), 101);
+    }
+
+    #[test]
+    fn a_hook_that_panics_keeps_no_other_from_being_called() {
+        let stop = Stop::new();
+        let ran = Arc::new(AtomicBool::new(false));
+        let theirs = Arc::clone(&ran);
+        let _first = stop.on_stop(|| panic!("told to"));
+        let _second = stop.on_stop(move || theirs.store(true, Ordering::SeqCst));
+        stop.set();
+        assert!(ran.load(Ordering::SeqCst));
     }
 
     #[test]

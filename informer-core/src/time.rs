@@ -5,11 +5,13 @@ use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use crate::contain::contain;
 use crate::sync::Monitor;
 
 /// Where the library gets its time from.
 ///
-/// [`SystemClock`] is the one for programs; `informer-testkit` has a manual one.
+/// [`SystemClock`] is the one for programs; `informer-testkit` has a manual one. Its methods are called under locks of
+/// the informer's, so they must not call back into it.
 pub trait Clock: fmt::Debug + Send + Sync {
     /// The present instant.
     fn now(&self) -> Instant;
@@ -141,7 +143,7 @@ fn run_watchdog(timers: &Arc<Monitor<Timers>>) {
                 drop(state);
                 if let Some((_, ring)) = due {
                     // A ring is our own code; should it panic, the alarms of others must still come.
-                    let _ = std::panic::catch_unwind(std::panic::AssertUnwindSafe(ring));
+                    let _ = contain(ring);
                 }
                 state = timers.lock();
             }

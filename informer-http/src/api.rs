@@ -10,7 +10,7 @@ use informer_core::kube_core::params::{
     DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch,
 };
 use informer_core::kube_core::{ApiResource, DynamicObject, ObjectList, Request, Resource, request};
-use informer_core::{Error, ErrorKind, Representation, Result, Stage, Stop};
+use informer_core::{Error, ErrorKind, Representation, Result, Stage, Stop, decode_error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{HeaderValue, header};
@@ -278,9 +278,9 @@ impl<K: Clone + DeserializeOwned> Api<K> {
         if answer.get("kind").and_then(serde_json::Value::as_str) == Some("Status") {
             return Ok(None);
         }
+        // The answer may be a Secret: what serde says of it is not repeated.
         serde_json::from_value(answer).map(Some).map_err(|error| {
-            let text = format!("{what}: the answer is neither a Status nor the object: {error}");
-            Error::new(ErrorKind::Decode, text).with_source(error).at(Stage::Request)
+            decode_error("the answer, which is no Status,", &error).context(what).at(Stage::Request)
         })
     }
 

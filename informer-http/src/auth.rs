@@ -4,7 +4,7 @@
 //! later wins over one that began earlier, so a slow reader never brings an old token back.
 
 use std::fmt;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -15,13 +15,11 @@ use informer_core::sync::Mutex;
 use informer_core::{Clock, Error, ErrorKind, Result, Stage};
 use ureq::http::HeaderValue;
 
+use crate::bounded;
 use crate::secret::Secret;
 
 /// A token file is read again when the last reading is this old (AU-5).
 const MAX_AGE: Duration = Duration::from_secs(60);
-/// More than any token.
-const LIMIT: u64 = 1 << 20;
-
 /// How requests say who is asking, as the configuration has it. A client certificate is not among them: that is TLS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum AuthSource {
@@ -226,13 +224,8 @@ fn token(path: &Path, read: &ReadToken) -> Result<HeaderValue> {
 }
 
 fn read_file(path: &Path) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(io::Error::other("it is larger than 1 MiB, which no token is"));
-    }
     // The error of a failed conversion would carry the bytes.
-    String::from_utf8(bytes).map_err(|_| io::Error::other("it is not text"))
+    String::from_utf8(bounded::read(path, 1, "token")?).map_err(|_| io::Error::other("it is not text"))
 }
 
 fn bearer(token: &str) -> Option<HeaderValue> {

@@ -4,19 +4,22 @@
 //! the field path and the sort of mistake; serde's own words, which quote values, stay behind.
 
 use std::any::Any;
-use std::fmt::Write as _;
 use std::io;
 use std::time::Duration;
 
 use informer_core::kube_core::{DynamicObject, Status, TypeMeta};
-use informer_core::{BadObject, DecodeOptions, Error, ErrorKind, Representation, Result, Stage};
-use serde_json::error::Category;
+use informer_core::{
+    BadObject, DecodeOptions, Error, ErrorKind, Representation, Result, Stage, decode_error,
+};
 use serde_json::value::RawValue;
 
 use crate::item::{Peek, Until};
 
 /// Longest frame or object, unless told otherwise: 32 MiB. etcd takes 1.5 MiB by default.
 const MAX_FRAME: usize = 32 << 20;
+
+/// What is over that limit is skipped up to so many times the limit; then it has no end.
+pub(crate) const SKIP_LIMITS: usize = 16;
 
 /// How bodies are decoded.
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ pub(crate) fn object<T: Representation>(text: &str, settings: &DecodeSettings) -
 /// Decodes once more, the way that tells the field at fault.
 fn reason<T: Representation>(text: &str, settings: &DecodeSettings) -> Option<Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    T::decode(&mut deserializer, settings.options).err().map(|error| explain(&error, text))
+    T::decode(&mut deserializer, settings.options).err().map(|error| explain("the object", &error, text))
 }
 
 /// Whether `text` is one JSON value.
@@ -180,46 +183,18 @@ pub(crate) fn read_error(error: io::Error) -> Error {
     }
 }
 
-/// What is wrong with `text`, without its content.
-pub(crate) fn explain(error: &serde_json::Error, text: &str) -> Error {
-    let (line, column) = (error.line(), error.column());
-    let words = error.to_string();
-    let class = match error.classify() {
-        Category::Data => CLASSES.iter().find(|class| words.starts_with(*class)).copied(),
-        Category::Eof => Some("unexpected end"),
-        Category::Syntax | Category::Io => Some("malformed json"),
-    };
-    let mut message = class.unwrap_or("invalid data").to_owned();
-    let mut path = path_to(text, line, column);
-    if class == Some(MISSING)
-        && let Some(field) = words[MISSING.len()..].split('`').nth(1)
-    {
-        // Noticed at the end of the map, after its last field.
-        path.pop();
-        path.push(format!(".{}", short(field)));
+/// What is wrong with `text`: core's words, which have nothing of the content, about the field at that place, or about
+/// `what` where there is none.
+pub(crate) fn explain(what: &str, error: &serde_json::Error, text: &str) -> Error {
+    let mut path = path_to(text, error.line(), error.column());
+    if error.to_string().starts_with("missing field") {
+        path.pop(); // noticed at the end of the map, after its last field
     }
-    let path: String = path.concat();
-    if !path.is_empty() {
-        let _ = write!(message, " at {}", path.trim_start_matches('.'));
+    match path.concat().trim_start_matches('.') {
+        "" => decode_error(what, error),
+        path => decode_error(path, error),
     }
-    if 0 < line {
-        let _ = write!(message, " (line {line}, column {column})");
-    }
-    Error::new(ErrorKind::Decode, message)
 }
-
-const MISSING: &str = "missing field";
-
-/// How serde's messages begin; values come after.
-const CLASSES: [&str; 7] = [
-    "invalid type",
-    "invalid value",
-    "invalid length",
-    "unknown variant",
-    "unknown field",
-    "duplicate field",
-    MISSING,
-];
 
 /// The steps from the root of `text` to the field at a place in it: `.spec`, `.containers`, `[0]`.
 fn path_to(text: &str, line: usize, column: usize) -> Vec<String> {
@@ -287,11 +262,15 @@ mod tests {
     fn f_21_errors_name_the_field_and_the_place() {
         let text = r#"{"metadata":{"name":"a"},"spec":{"containers":[{"name":"c"},{"name":"d","ports":[{"containerPort":"http"}]}]}}"#;
         let at = text.find("http").unwrap() + 5;
-        let expected =
-            format!("invalid type at spec.containers[1].ports[0].containerPort (line 1, column {at})");
+        let expected = format!(
+            "spec.containers[1].ports[0].containerPort does not decode: invalid type: string, expected i32 at line 1 column {at}"
+        );
         assert_eq!(message::<Pod>(text), expected);
         let text = "{\"metadata\":{\"name\":\"a\"},\n\"data\":{\"k\":[1]}}";
-        assert_eq!(message::<ConfigMap>(text), "invalid type at data.k (line 2, column 12)");
+        assert_eq!(
+            message::<ConfigMap>(text),
+            "data.k does not decode: invalid type: sequence, expected a string at line 2 column 12"
+        );
     }
 
     #[test]
@@ -301,8 +280,8 @@ mod tests {
             _price: u32,
         }
         let text = r#"{"_prize":5}"#;
-        let error = explain(&serde_json::from_str::<Spec>(text).unwrap_err(), text);
-        assert_eq!(error.to_string(), "missing field at _price (line 1, column 12)");
+        let error = explain("x", &serde_json::from_str::<Spec>(text).unwrap_err(), text);
+        assert_eq!(error.to_string(), "x does not decode: missing field `_price` at line 1 column 12");
     }
 
     #[test]

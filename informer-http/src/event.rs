@@ -48,7 +48,7 @@ pub(crate) fn read_watch<T: Representation>(
                     ErrorKind::Stopped => return Err(in_stream(error)),
                     ErrorKind::Silent => break WatchEnd::Silent,
                     _ => {
-                        log::debug!("the watch stream broke off: {}", error.chain());
+                        log::debug!(target: "informer::http", "the watch stream broke off: {}", error.chain());
                         break WatchEnd::Closed;
                     }
                 }
@@ -142,7 +142,7 @@ impl<T: Representation> Events<'_, T> {
                     told = events.byte_offset();
                 }
                 Err(error) if line && error.is_eof() => return Ok(Told::UpTo(told)),
-                Err(error) => return Err(not_an_event(decode::explain(&error, text))),
+                Err(error) => return Err(not_an_event(decode::explain("it", &error, text))),
             }
         }
         Ok(Told::All)
@@ -217,7 +217,7 @@ impl<T: Representation> Events<'_, T> {
             // The end of the initial events is a version to watch from, or it is nothing.
             _ if peek.initial_events_end => Err(not_an_event("a bookmark without a resourceVersion")),
             _ => {
-                log::debug!("a bookmark without a resourceVersion was ignored");
+                log::debug!(target: "informer::http", "a bookmark without a resourceVersion was ignored");
                 Ok(Flow::Continue)
             }
         }

@@ -8,13 +8,11 @@
 //! are the same.
 
 use crate::buffer::Buffer;
+use crate::decode::SKIP_LIMITS;
 use crate::scan::Scan;
 
 /// With so much pending and no newline in it, values are looked for without one.
 const SCAN_FROM: usize = 64 << 10;
-
-/// An oversized frame is skipped up to this many times the limit; then it has no end.
-const SKIP_LIMITS: usize = 16;
 
 /// What [`Frames::next`] found.
 #[derive(Debug, PartialEq, Eq)]

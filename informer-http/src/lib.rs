@@ -23,6 +23,7 @@
 
 mod api;
 mod auth;
+mod bounded;
 mod buffer;
 mod client;
 mod config;

@@ -131,7 +131,8 @@ impl<T: Representation> Page<'_, T> {
     }
 
     fn metadata(&mut self, value: &str) -> Result<()> {
-        let metadata = serde_json::from_str(value).map_err(|error| decode::explain(&error, value))?;
+        let metadata = serde_json::from_str(value)
+            .map_err(|error| decode::explain("the metadata of the list", &error, value))?;
         self.outer.metadata = metadata;
         Ok(())
     }

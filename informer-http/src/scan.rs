@@ -2,6 +2,9 @@
 //!
 //! It counts brackets and steps over strings, nothing else: what it finds is as long as a value would be, and
 //! whoever reads it learns whether it is one. It stops and goes on at any byte.
+//!
+//! Not to be had from the scanner of informer-core's `json`, which checks a whole text and notes what of it to keep:
+//! that one must refuse what is no JSON and needs the text whole, this one passes over whatever comes, as it comes.
 
 /// The search for the end of one JSON value, resumable.
 #[derive(Clone, Copy, Debug, Default)]
@@ -16,8 +19,8 @@ pub(crate) struct Scan {
 impl Scan {
     /// The length of the value `bytes` starts with, or none if it goes on after them.
     ///
-    /// A call after a none gets the same bytes, and more; after a length the scan is used up. A value that is no object, array or string ends at the
-    /// comma or bracket after it, so space before that is counted in.
+    /// A call after a none gets the same bytes, and more; after a length the scan is used up. A value that is no object,
+    /// array or string ends at the comma or bracket after it, so space before that is counted in.
     pub(crate) fn end(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut at = self.pos;
         while at < bytes.len() {

@@ -8,14 +8,11 @@ use std::io::{ErrorKind as Io, Read};
 use informer_core::{Error, ErrorKind, Result};
 
 use crate::buffer::Buffer;
-use crate::decode;
+use crate::decode::{self, SKIP_LIMITS};
 use crate::scan::Scan;
 
 /// The fields around the items are short; a body with longer ones is no list.
 const MAX_FIELD: usize = 1 << 20;
-
-/// An oversized item is skipped up to this many times the limit; then it has no end.
-const SKIP_LIMITS: usize = 16;
 
 /// The length of a value that was looked for.
 pub(crate) enum Value {

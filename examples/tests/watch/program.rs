@@ -10,10 +10,11 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use informer_factory::sync::{JoinHandle, spawn};
-use informer_testkit::script::{Action, WireObject, added, event, head, object};
+pub(crate) use informer_testkit::script::initial_events as initial;
+use informer_testkit::script::{WireObject, object};
 use informer_testkit::{Probe, ScriptedServer, within};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// A run of the program.
 pub(crate) struct Program {
@@ -149,15 +150,6 @@ fn build(package: &Path, profile: &Path) {
 /// A `ConfigMap`.
 pub(crate) fn map(key: &str, version: &str) -> WireObject {
     object(key, &format!("uid-{key}"), version)
-}
-
-/// A streaming list that ends at `version`; the watch goes on after it.
-pub(crate) fn initial(version: &str, objects: &[WireObject]) -> Vec<Action> {
-    let mut actions = vec![head()];
-    actions.extend(objects.iter().map(added));
-    let annotations = json!({ "k8s.io/initial-events-end": "true" });
-    actions.push(event("BOOKMARK", &object("", "", version).meta("annotations", annotations)));
-    actions
 }
 
 /// Lines of `-o json` as values.

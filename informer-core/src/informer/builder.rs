@@ -11,37 +11,30 @@ use crate::backoff::Random;
 use crate::error::Result;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
-use crate::reflector::{ErrorHook, Report, Settings, Transform};
+use crate::reflector::{Report, Settings};
 use crate::store::IndexOf;
 use crate::time::{Clock, SystemClock};
 
 /// Chooses what an informer does; made by [`SharedInformer::builder`].
 #[must_use]
 pub struct InformerBuilder<T> {
-    pub(super) source: Arc<dyn ListWatch<T>>,
-    pub(super) settings: Settings,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) random: Random,
-    pub(super) transform: Option<Arc<Transform<T>>>,
-    pub(super) on_error: Option<Arc<ErrorHook>>,
-    pub(super) indexes: Vec<Box<dyn IndexOf<T>>>,
-    pub(super) resync: Option<Duration>,
-    pub(super) queue_limit: usize,
+    parts: Parts<T>,
+    indexes: Vec<Box<dyn IndexOf<T>>>,
 }
 
 impl<T: Object> InformerBuilder<T> {
     pub(super) fn new(source: Arc<dyn ListWatch<T>>) -> Self {
-        InformerBuilder {
+        let parts = Parts {
             source,
             settings: Settings::default(),
             clock: Arc::new(SystemClock),
             random: Random::from_process(),
             transform: None,
             on_error: None,
-            indexes: Vec::new(),
             resync: None,
             queue_limit: 4096,
-        }
+        };
+        InformerBuilder { parts, indexes: Vec::new() }
     }
 
     /// Adds an index.
@@ -56,33 +49,34 @@ impl<T: Object> InformerBuilder<T> {
     /// is reported and treated as one that does not decode.
     #[doc(alias = "SetTransform")]
     pub fn transform(mut self, transform: impl Fn(&mut T) + Send + Sync + 'static) -> Self {
-        self.transform = Some(Arc::new(transform));
+        self.parts.transform = Some(Arc::new(transform));
         self
     }
 
-    /// Calls `hook`, on the reader thread, for everything that goes wrong with the source.
+    /// Calls `hook` for everything that goes wrong with the source, on the reader thread, and for every object
+    /// on which an index function fails, on the thread that called the function.
     #[doc(alias = "SetWatchErrorHandler")]
     pub fn on_error(mut self, hook: impl Fn(&Report<'_>) + Send + Sync + 'static) -> Self {
-        self.on_error = Some(Arc::new(hook));
+        self.parts.on_error = Some(Arc::new(hook));
         self
     }
 
     /// The resync period of handlers that do not choose their own: at least 1 s, or zero for none, the default.
     pub fn resync(mut self, period: Duration) -> Self {
-        self.resync = (!period.is_zero()).then(|| period.max(Duration::from_secs(1)));
+        self.parts.resync = (!period.is_zero()).then(|| period.max(Duration::from_secs(1)));
         self
     }
 
     /// `limit` of every list. By default 500 where it helps the server.
     pub fn page_size(mut self, size: u32) -> Self {
-        self.settings.page_size = (size > 0).then_some(size);
+        self.parts.settings.page_size = (size > 0).then_some(size);
         self
     }
 
     /// Whether streaming lists are tried first; on by default.
     #[doc(alias = "WatchListClient")]
     pub fn streaming(mut self, streaming: bool) -> Self {
-        self.settings.streaming = streaming;
+        self.parts.settings.streaming = streaming;
         self
     }
 
@@ -90,25 +84,25 @@ impl<T: Object> InformerBuilder<T> {
     /// 5 minutes, the default.
     pub fn min_watch_timeout(mut self, least: Duration) -> Self {
         let least = least.max(Duration::from_secs(300)).min(Duration::from_secs(1 << 30));
-        self.settings.watch_timeout = (least, least * 2);
+        self.parts.settings.watch_timeout = (least, least * 2);
         self
     }
 
     /// How many entries a queue holds before entries of one object fold together; 4,096 by default (D2).
     pub fn queue_limit(mut self, limit: usize) -> Self {
-        self.queue_limit = limit.max(1);
+        self.parts.queue_limit = limit.max(1);
         self
     }
 
     /// Where time comes from; for tests.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
-        self.clock = Arc::new(clock);
+        self.parts.clock = Arc::new(clock);
         self
     }
 
     /// Makes back-off and time-outs repeatable; for tests.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.random = Random::seeded(seed);
+        self.parts.random = Random::seeded(seed);
         self
     }
 
@@ -117,18 +111,8 @@ impl<T: Object> InformerBuilder<T> {
     /// # Errors
     /// [`ErrorKind::DuplicateIndex`](crate::ErrorKind::DuplicateIndex) when two indexes have one name.
     pub fn try_build(self) -> Result<SharedInformer<T>> {
-        let indexes = self.indexes;
-        let shared = Shared::new(Parts {
-            source: self.source,
-            settings: self.settings,
-            clock: self.clock,
-            random: self.random,
-            transform: self.transform,
-            on_error: self.on_error,
-            resync: self.resync,
-            queue_limit: self.queue_limit,
-        });
-        for index in indexes {
+        let shared = Shared::new(self.parts);
+        for index in self.indexes {
             shared.store.add_index(&*index)?;
         }
         Ok(SharedInformer::new(shared))
@@ -148,7 +132,7 @@ impl<T: Object> InformerBuilder<T> {
 
 impl<T> fmt::Debug for InformerBuilder<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("InformerBuilder").field("settings", &self.settings).finish_non_exhaustive()
+        f.debug_struct("InformerBuilder").field("settings", &self.parts.settings).finish_non_exhaustive()
     }
 }
 

@@ -1,6 +1,5 @@
 //! [`Feed`]: the reader thread's way into the queue; the informer's [`Target`].
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::shared::Shared;
@@ -104,11 +103,7 @@ impl<T: Object> Target<T> for Feed<T> {
         let ordinary = matches!(error.kind(), ErrorKind::Gone | ErrorKind::Silent);
         let level = if changed && !ordinary { log::Level::Warn } else { log::Level::Debug };
         log::log!(target: "informer::reflector", level, "{name}: {stage}: {}{}", error.chain(), After(next));
-        if let Some(hook) = &self.shared.on_error
-            && catch_unwind(AssertUnwindSafe(|| hook(report))).is_err()
-        {
-            log::error!(target: "informer::reflector", "{name}: the error hook panicked");
-        }
+        self.shared.tell_hook(report, "informer::reflector");
     }
 }
 

@@ -2,7 +2,6 @@
 //! says. Thin: every decision is there.
 
 use std::collections::HashSet;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -10,7 +9,7 @@ use super::apply::{Batch, apply};
 use super::dispatch::{BoxHandler, Lent, Next, SlotId, Waste};
 use super::shared::Shared;
 use super::todo::{discard_event, discard_events};
-use crate::contain::{discard, discard_all};
+use crate::contain::{contain, discard, discard_all};
 use crate::event::Event;
 use crate::key::KeyRef;
 use crate::meta::Object;
@@ -95,10 +94,8 @@ fn turn<T: Object>(
 fn call<T: Object>(shared: &Arc<Shared<T>>, lent: Lent<T>) -> Returned<T> {
     let Lent { slot, mut handler, event, spent } = lent;
     let initial = event.is_initial();
-    let outcome = catch_unwind(AssertUnwindSafe(|| handler.on_event(&event)));
-    let panicked = outcome.is_err();
-    if let Err(payload) = outcome {
-        discard(payload); // a user's value, as everything here
+    let panicked = contain(|| handler.on_event(&event)).is_none();
+    if panicked {
         log::error!(
             target: "informer::handler",
             "{}: handler {slot} panicked on {event:?}; the event counts as handled", shared.name

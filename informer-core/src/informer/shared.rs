@@ -1,6 +1,5 @@
 //! [`Shared`]: what the handles, the reader and the pop role of one informer have in common.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -12,7 +11,7 @@ use super::pop;
 use super::status::{LastError, Progress, Status};
 use super::todo::{Todo, discard_events};
 use crate::backoff::Random;
-use crate::contain::{discard, discard_all};
+use crate::contain::{contain, discard, discard_all};
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::list_watch::ListWatch;
@@ -24,7 +23,7 @@ use crate::store::{Store, StoreWriter};
 use crate::sync::{JoinHandle, Monitor, Mutex, spawn};
 use crate::time::{Alarm, Clock, deadline};
 
-/// What an informer is made of.
+/// What an informer is made of; chosen with its builder.
 pub(super) struct Parts<T> {
     pub(super) source: Arc<dyn ListWatch<T>>,
     pub(super) settings: Settings,
@@ -122,8 +121,7 @@ impl<T: Object> Shared<T> {
         let mine = Arc::clone(self);
         self.threads.spawn(&format!("{role} {}", self.name), move || {
             enter(mine.id);
-            if let Err(payload) = catch_unwind(AssertUnwindSafe(body)) {
-                discard(payload);
+            if contain(body).is_none() {
                 mine.died();
             }
         })
@@ -328,11 +326,15 @@ impl<T: Object> Shared<T> {
         self.progress.lock().counters.bad_objects += 1;
         let error = error.context(key).at(Stage::Index);
         log::warn!(target: "informer::store", "{}: {error}", self.name);
-        let report = Report { error: &error, consecutive: 0, next_attempt: None };
+        self.tell_hook(&Report { error: &error, consecutive: 0, next_attempt: None }, "informer::store");
+    }
+
+    /// Calls the error hook, if there is one; should it panic, the log says so at `target`.
+    pub(super) fn tell_hook(&self, report: &Report<'_>, target: &str) {
         if let Some(hook) = &self.on_error
-            && catch_unwind(AssertUnwindSafe(|| hook(&report))).is_err()
+            && contain(|| hook(report)).is_none()
         {
-            log::error!(target: "informer::store", "{}: the error hook panicked", self.name);
+            log::error!(target: target, "{}: the error hook panicked", self.name);
         }
     }
 

@@ -80,7 +80,7 @@ pub(crate) enum Heard {
     Ended { fruitless: bool },
 }
 
-/// The error hook: called on the reader thread for everything that goes wrong.
+/// The error hook: called for everything that goes wrong.
 pub(crate) type ErrorHook = dyn Fn(&Report<'_>) + Send + Sync;
 
 /// What an informer's reflector is doing.

@@ -2,7 +2,6 @@
 //!
 //! Invariant: only the stop signal ends it. Whatever panics, the source or user code, is one more failure (D18).
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +9,7 @@ use super::machine::{Ended, Machine, Settings, Step, Verdict, Watched};
 use super::sink::{PageSink, Pages, Stream, Transform, Why};
 use super::{Heard, Phase, Report, Target};
 use crate::backoff::Random;
+use crate::contain::contain;
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::KeyRef;
 use crate::list_watch::{BadObject, ListRequest, ListSink, ListWatch, WatchEnd, WatchRequest};
@@ -30,8 +30,8 @@ pub(crate) struct Reflector<T> {
 impl<T: Object> Reflector<T> {
     /// Lists and watches until stopped.
     pub(crate) fn run(self, target: &mut dyn Target<T>) {
-        let name = catch_unwind(AssertUnwindSafe(|| self.source.name())).unwrap_or_default();
-        let can_stream = catch_unwind(AssertUnwindSafe(|| self.source.can_stream())).unwrap_or(false);
+        let name = contain(|| self.source.name()).unwrap_or_default();
+        let can_stream = contain(|| self.source.can_stream()).unwrap_or(false);
         let mut run = Run {
             machine: Machine::new(self.settings.clone(), can_stream, self.random.clone()),
             pages: Pages::default(),
@@ -214,7 +214,7 @@ impl<T: Object> Run<'_, T> {
 
 /// Calls what may hold the source's or the user's code. A panic is an error as every other (D18).
 fn guarded<R>(name: &str, call: impl FnOnce() -> Result<R>) -> Result<R> {
-    catch_unwind(AssertUnwindSafe(call)).unwrap_or_else(|_| {
+    contain(call).unwrap_or_else(|| {
         let text = format!("the source of {name}, or user code that it called, panicked");
         Err(Error::new(ErrorKind::Panic, text))
     })

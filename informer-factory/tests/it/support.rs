@@ -5,11 +5,9 @@ use std::time::Duration;
 use informer_factory::{
     Client, Config, FactoryBuilder, Kubeconfig, KubeconfigOptions, SharedInformerFactory,
 };
-use informer_testkit::script::{
-    Action, Exchange, Expect, Reply, WireObject, added, event, head, object, stall,
-};
+pub(crate) use informer_testkit::script::initial_events as initial;
+use informer_testkit::script::{Exchange, Expect, Reply, WireObject, object, stall};
 use informer_testkit::{ManualClock, ScriptedServer, within};
-use serde_json::json;
 
 pub(crate) const LONG: Duration = Duration::from_secs(20);
 
@@ -35,15 +33,6 @@ pub(crate) fn factory(server: &ScriptedServer) -> SharedInformerFactory {
 /// A `ConfigMap`, or another kind by [`WireObject::of`].
 pub(crate) fn map(key: &str, version: &str) -> WireObject {
     object(key, &format!("uid-{key}"), version)
-}
-
-/// What a streaming list at `path` brings: these objects, and the version it ends at.
-pub(crate) fn initial(version: &str, objects: &[WireObject]) -> Vec<Action> {
-    let mut actions = vec![head()];
-    actions.extend(objects.iter().map(added));
-    let annotations = json!({ "k8s.io/initial-events-end": "true" });
-    actions.push(event("BOOKMARK", &object("", "", version).meta("annotations", annotations)));
-    actions
 }
 
 /// A streaming list at `path` that is asked for once, and a quiet watch after it.

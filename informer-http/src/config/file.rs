@@ -4,17 +4,14 @@
 //! the position and the name of a known field, never a piece of the text, and never the library's error as cause.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use informer_core::{Error, ErrorKind, Result};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
+use crate::bounded;
 use crate::secret::Secret;
-
-/// More than any kubeconfig; a bound against being pointed at a device or a log.
-const LIMIT: u64 = 16 << 20;
 
 /// A kubeconfig as written. Every field may be absent or null, unknown ones are ignored.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -51,7 +48,8 @@ pub(crate) struct NamedContext {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "kebab-case", expecting = "a cluster (a mapping)")]
 pub(crate) struct Cluster {
-    pub(crate) server: Option<String>,
+    /// May hold a password; then it is refused, but it has been read.
+    pub(crate) server: Option<Secret>,
     pub(crate) tls_server_name: Option<String>,
     pub(crate) insecure_skip_tls_verify: Option<bool>,
     pub(crate) certificate_authority: Option<String>,
@@ -65,7 +63,8 @@ pub(crate) struct Cluster {
 #[serde(default, rename_all = "kebab-case", expecting = "a user (a mapping)")]
 pub(crate) struct User {
     pub(crate) client_certificate: Option<String>,
-    pub(crate) client_certificate_data: Option<String>,
+    /// May hold a key that was put into the wrong field.
+    pub(crate) client_certificate_data: Option<Secret>,
     pub(crate) client_key: Option<String>,
     pub(crate) client_key_data: Option<Secret>,
     pub(crate) token: Option<Secret>,
@@ -96,7 +95,7 @@ pub(crate) struct Context {
 /// # Errors
 /// The operating system's as the cause, with the path in the text; what [`parse`] says.
 pub(crate) fn read(path: &Path) -> Result<File> {
-    let bytes = read_bounded(path).map_err(|error| {
+    let bytes = bounded::read(path, 16, "kubeconfig").map_err(|error| {
         let what = match error.kind() {
             std::io::ErrorKind::NotFound => "does not exist".to_owned(),
             _ => format!("cannot be read: {error}"),
@@ -107,15 +106,6 @@ pub(crate) fn read(path: &Path) -> Result<File> {
         bad(format!("{} is not text: byte {} is not UTF-8", path.display(), error.valid_up_to()))
     })?;
     parse(text, &path.display().to_string())
-}
-
-fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(std::io::Error::other("it is larger than 16 MiB, which no kubeconfig is"));
-    }
-    Ok(bytes)
 }
 
 /// Reads the text of the kubeconfig called `name`. A text without content is an empty kubeconfig.

@@ -18,6 +18,7 @@ use super::proxy::ProxyUrl;
 use super::server::ServerUrl;
 use super::user::{Access, access};
 use super::{Config, Parts};
+use crate::secret::Secret;
 use crate::tls::{Pem, TlsMaterial};
 
 /// The contexts, clusters and users of one or more kubeconfig files.
@@ -293,9 +294,10 @@ fn parts(name: &str, entry: &Entry<Cluster>, access: Access, namespace: String) 
             "{place} sets insecure-skip-tls-verify together with a certificate-authority; remove one of them"
         )));
     }
-    let text = filled(cluster.server.clone()).ok_or_else(|| bad(format!("{place} has no server")))?;
+    let text = cluster.server.as_ref().map(Secret::expose).filter(|text| !text.is_empty());
+    let text = text.ok_or_else(|| bad(format!("{place} has no server")))?;
     let https = ca.is_some() || insecure || access.client.is_some();
-    let server = ServerUrl::parse(&text, https).map_err(|error| error.context(&place).at(Stage::Config))?;
+    let server = ServerUrl::parse(text, https).map_err(|error| error.context(&place).at(Stage::Config))?;
     let server_name = filled(cluster.tls_server_name.clone())
         .map(|text| {
             ServerName::try_from(text.clone()).map_err(|_| {

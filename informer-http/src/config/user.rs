@@ -64,7 +64,7 @@ fn client_certificate(entry: &Entry<User>, place: &str) -> Result<Option<(Pem, P
         entry,
         place,
         ("client-certificate", user.client_certificate.as_deref()),
-        ("client-certificate-data", user.client_certificate_data.as_deref()),
+        ("client-certificate-data", user.client_certificate_data.as_ref().map(Secret::expose)),
     )?;
     let key = pem(
         entry,

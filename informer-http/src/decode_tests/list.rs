@@ -181,7 +181,10 @@ fn f_21_the_error_names_the_object_and_the_field() {
     let body = page(r#"[{"metadata":{"name":"bad","namespace":"n"},"data":{"k":-5}}]"#);
     let mut errors = Errors(Vec::new());
     read_list(&mut body.as_bytes(), &settings(), &mut errors).unwrap();
-    assert_eq!(errors.0[0].to_string(), "n/bad: invalid type at data.k (line 1, column 57)");
+    assert_eq!(
+        errors.0[0].to_string(),
+        "n/bad: data.k does not decode: invalid type: integer, expected a string at line 1 column 57"
+    );
     assert_eq!(errors.0[0].stage(), Some(Stage::Decode));
 }
 

@@ -3,7 +3,6 @@
 //! Errors say which field or file and what the matter is; no byte of the content, which may be a key, is in them.
 
 use std::fmt;
-use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -11,8 +10,7 @@ use informer_core::{Error, ErrorKind, Result, Stage};
 use rustls_pki_types::pem::{PemObject, SectionKind};
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 
-/// More than any bundle of certificates.
-const LIMIT: u64 = 16 << 20;
+use crate::bounded;
 
 /// PEM text in the configuration itself or in a file beside it.
 #[derive(Clone, PartialEq, Eq)]
@@ -46,7 +44,7 @@ impl Pem {
     pub(crate) fn load(&self) -> Result<Arc<[u8]>> {
         match &self.source {
             Source::Inline(bytes) => Ok(Arc::clone(bytes)),
-            Source::File(path) => read(path)
+            Source::File(path) => bounded::read(path, 16, "certificate")
                 .map(Arc::from)
                 .map_err(|error| self.bad(format!("cannot be read: {error}")).with_source(error)),
         }
@@ -101,15 +99,6 @@ impl fmt::Debug for Pem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }
-}
-
-fn read(path: &PathBuf) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    std::fs::File::open(path)?.take(LIMIT + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > LIMIT {
-        return Err(io::Error::other("it is larger than 16 MiB, which no certificate is"));
-    }
-    Ok(bytes)
 }
 
 fn has_key(bytes: &[u8]) -> bool {

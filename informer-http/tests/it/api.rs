@@ -1,12 +1,14 @@
 //! [`Api`]: what each call asks, and what it makes of the answer.
 
 use informer_core::ListWatch;
+use informer_core::kube_core::params::{
+    DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions,
+};
+use informer_core::kube_core::{ApiResource, DynamicObject, ResourceExt};
 use informer_http::{Api, Client};
 use informer_testkit::script::{Expect, Reply, Script};
 use informer_testkit::{Request, ScriptedServer};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_core::params::{DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
-use kube_core::{ApiResource, DynamicObject, ResourceExt};
 
 const MAP: &str =
     r#"{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a","namespace":"ns","uid":"u"}}"#;
@@ -108,6 +110,19 @@ fn dy_1_kinds_of_run_time_use_the_resource_they_are_given() {
     assert_eq!(api.get("w").unwrap().data["spec"]["size"], 3);
     assert_eq!(api.list_watch().name(), "widgets.example.com");
     assert_eq!(asked(&server), ["GET /apis/example.com/v1/namespaces/ns/widgets/w"]);
+    server.finish();
+}
+
+#[test]
+fn d13_what_does_not_decode_of_an_answer_is_not_repeated() {
+    let secret = r#"{"kind":"Secret","metadata":{"name":"a"},"data":"hunter2"}"#;
+    let server = scripted(&[(200, secret), (200, secret)]);
+    let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url()).unwrap(), "ns");
+    for error in [api.get("a").unwrap_err(), api.delete("a", &DeleteParams::default()).unwrap_err()] {
+        assert_eq!(error.kind(), informer_core::ErrorKind::Decode);
+        let shown = format!("{error} {error:?} {}", error.chain());
+        assert!(shown.contains("does not decode") && !shown.contains("hunter2"), "{shown}");
+    }
     server.finish();
 }
 

@@ -1,7 +1,7 @@
 //! A stop ends a call in every state that a plain connection can be in.
 
 use informer_core::sync::spawn;
-use informer_core::{Stop, WatchEnd};
+use informer_core::{Error, Stop, WatchEnd};
 use informer_http::{Client, HttpListWatch};
 use informer_testkit::script::{Expect, Framing, Head, Script, added, chunk, stall};
 use informer_testkit::{ClosedBy, ScriptedServer, Transcript, within};
@@ -9,15 +9,14 @@ use k8s_openapi::api::core::v1::ConfigMap;
 
 use crate::support::{LONG, a, a_list, list_now, source, watch_into};
 
-#[test]
-fn f_56_a_stop_ends_the_wait_for_the_head() {
-    let server = ScriptedServer::start(Script::in_order([Expect::watch().answer([stall()])]));
+/// Stops `call` once its request is at the server, and waits until it has ended of that.
+fn stopped_under_way(
+    server: ScriptedServer,
+    call: impl FnOnce(&HttpListWatch<ConfigMap>, &Stop) -> Error + Send + 'static,
+) {
     let (stop, source) = (Stop::new(), source(&server));
     let theirs = stop.clone();
-    let call = spawn("call", move || {
-        assert!(watch_into(&Transcript::new(), &source, LONG, &theirs).unwrap_err().is_stopped());
-    })
-    .unwrap();
+    let call = spawn("call", move || assert!(call(&source, &theirs).is_stopped())).unwrap();
     server.wait_for_requests(1);
     stop.set();
     assert_eq!(server.wait_for_close(0), ClosedBy::Client);
@@ -26,20 +25,18 @@ fn f_56_a_stop_ends_the_wait_for_the_head() {
 }
 
 #[test]
+fn f_56_a_stop_ends_the_wait_for_the_head() {
+    let server = ScriptedServer::start(Script::in_order([Expect::watch().answer([stall()])]));
+    stopped_under_way(server, |source, stop| watch_into(&Transcript::new(), source, LONG, stop).unwrap_err());
+}
+
+#[test]
 fn f_56_a_stop_ends_the_reading_of_a_list() {
     // Without a length: that the connection ends could be taken for the end of the body.
     let head = Head::new(200, Framing::Close).into();
     let script = [Expect::list().answer([head, chunk("{\"items\":["), stall()])];
     let server = ScriptedServer::start(Script::in_order(script));
-    let (stop, source) = (Stop::new(), source(&server));
-    let theirs = stop.clone();
-    let call =
-        spawn("call", move || assert!(list_now(&source, &theirs).0.unwrap_err().is_stopped())).unwrap();
-    server.wait_for_requests(1);
-    stop.set();
-    assert_eq!(server.wait_for_close(0), ClosedBy::Client);
-    within("the call", move || call.join().unwrap());
-    server.finish();
+    stopped_under_way(server, |source, stop| list_now(source, stop).0.unwrap_err());
 }
 
 #[test]

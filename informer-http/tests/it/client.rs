@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use informer_core::kube_core::params::PostParams;
 use informer_core::{ErrorKind, ListRequest, ListWatch, Stage, Stop, WatchEnd};
 use informer_http::{Api, Client, HttpListWatch};
 use informer_testkit::script::{
@@ -9,7 +10,6 @@ use informer_testkit::script::{
 };
 use informer_testkit::{ClosedBy, ScriptedServer, Transcript};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube_core::params::PostParams;
 use serde_json::json;
 
 use crate::support::{LIST, LONG, a, a_list, list_now, source, watch_now};
@@ -285,7 +285,7 @@ fn dy_6_a_metadata_informer_asks_for_metadata_and_takes_whole_objects() {
     ]);
     let server = ScriptedServer::start(script);
     let client = Client::from_url(&server.url()).unwrap();
-    let source = HttpListWatch::<kube_core::PartialObjectMeta<ConfigMap>>::new(&client);
+    let source = HttpListWatch::<informer_core::kube_core::PartialObjectMeta<ConfigMap>>::new(&client);
     let told = Transcript::new();
     source.list(&ListRequest::default(), &Stop::new(), &mut told.clone()).unwrap();
     assert_eq!(told.text(), "item ns/a@6");

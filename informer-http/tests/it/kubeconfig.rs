@@ -224,8 +224,8 @@ fn a_secret_on_a_broken_line_is_in_no_part_of_the_error() {
 #[test]
 fn a_secret_that_was_read_is_in_no_debug_text() {
     let text = "users: [{name: u, user: {token: hunter2, password: hunter2, client-key-data: hunter2,
-        exec: {env: [{name: a, value: hunter2}]}, auth-provider: {config: {access-token: hunter2}}}}]
-clusters: [{name: c, cluster: {proxy-url: 'http://me:hunter2@h'}}]";
+        client-certificate-data: hunter2, exec: {env: [{name: a, value: hunter2}]}, auth-provider: {config: {access-token: hunter2}}}}]
+clusters: [{name: c, cluster: {server: 'https://me:hunter2@h', proxy-url: 'http://me:hunter2@h'}}]";
     assert!(!format!("{:?}", Kubeconfig::parse(text).unwrap()).contains("hunter2"));
 }
 

@@ -6,7 +6,7 @@
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::json::{frame, object, status};
+use super::json::{WireObject, frame, object, status};
 use crate::gate::{Gate, Pass};
 
 /// One step of an answer.
@@ -285,6 +285,16 @@ pub fn bookmark(resource_version: &str) -> Action {
 pub fn initial_events_end(resource_version: &str) -> Action {
     let annotations = json!({ "k8s.io/initial-events-end": "true" });
     event("BOOKMARK", &object("", "", resource_version).meta("annotations", annotations))
+}
+
+/// What a streaming list that ends at `resource_version` brings: the head, `objects`, the bookmark that ends it. The
+/// watch goes on after it.
+#[must_use]
+pub fn initial_events(resource_version: &str, objects: &[WireObject]) -> Vec<Action> {
+    let mut actions = vec![head()];
+    actions.extend(objects.iter().map(added));
+    actions.push(initial_events_end(resource_version));
+    actions
 }
 
 /// `ERROR` with a `Status`, as a chunk of its own.

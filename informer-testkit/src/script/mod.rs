@@ -21,7 +21,7 @@ mod json;
 
 pub use action::{
     Action, Framing, Head, Reply, added, bookmark, chunk, deleted, end, error_event, event, fin, head, hold,
-    initial_events_end, modified, raw, rst, stall,
+    initial_events, initial_events_end, modified, raw, rst, stall,
 };
 pub use expect::{Exchange, Expect};
 pub use json::{WireObject, frame, list, list_of, object, page, status};

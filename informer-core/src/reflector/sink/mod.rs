@@ -8,10 +8,10 @@ mod stream;
 #[cfg(test)]
 mod tests;
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::{Report, Target};
+use crate::contain::{contain, discard};
 use crate::error::{Error, ErrorKind, Stage};
 use crate::list_watch::BadObject;
 use crate::meta::Object;
@@ -42,21 +42,21 @@ fn take<T: Object>(mut object: T, transform: Option<&Transform<T>>) -> Taken<T> 
     }
     let Some(transform) = transform else { return Taken::Object(Arc::new(object)) };
     let (key, uid, version) = (meta.key(), meta.uid.to_owned(), meta.resource_version.to_owned());
-    let ran = catch_unwind(AssertUnwindSafe(|| transform(&mut object)));
+    let ran = contain(|| transform(&mut object));
     let meta = object.meta();
     let kept = meta.key_ref() == key.as_ref() && meta.uid == uid && meta.resource_version == version;
     let error = match ran {
-        Ok(()) if kept => return Taken::Object(Arc::new(object)),
-        Ok(()) => Error::new(
+        Some(()) if kept => return Taken::Object(Arc::new(object)),
+        Some(()) => Error::new(
             ErrorKind::Decode,
             format!(
                 "the transform changed the namespace, name, uid or resourceVersion of {key}; it must leave them"
             ),
         ),
-        Err(_) => Error::new(ErrorKind::Panic, format!("the transform panicked on {key}")),
+        None => Error::new(ErrorKind::Panic, format!("the transform panicked on {key}")),
     };
     // The half-transformed object may panic once more on its way out.
-    drop(catch_unwind(AssertUnwindSafe(|| drop(object))));
+    discard(object);
     Taken::Bad(BadObject {
         key: Some(key),
         uid,

@@ -8,11 +8,11 @@ use std::borrow::Borrow;
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::Hash;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use super::Store;
 use super::table::Change;
+use crate::contain::{contain, discard};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::ObjectKey;
 use crate::lazy::Lazy;
@@ -282,10 +282,10 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> Function<T> for De
         let prepared = into.downcast_mut::<Prepared<V>>().expect("room of this index");
         let (values, outcome) = match object {
             None => (Values::None, Ok(())),
-            Some(object) => match catch_unwind(AssertUnwindSafe(|| (self.compute)(object, scratch))) {
-                Ok(Ok(values)) => (values, Ok(())),
-                Ok(Err(error)) => (Values::None, Err(error)),
-                Err(_) => (
+            Some(object) => match contain(|| (self.compute)(object, scratch)) {
+                Some(Ok(values)) => (values, Ok(())),
+                Some(Err(error)) => (Values::None, Err(error)),
+                None => (
                     Values::None,
                     Err(Error::new(ErrorKind::Panic, format!("index function {:?} panicked", self.name))),
                 ),
@@ -396,6 +396,7 @@ pub(crate) fn prepare<T>(
                 bad.push((change.key.clone(), error));
             }
         }
+        discard(scratch); // an object of the user's, decoded
     }
     (rooms, bad)
 }

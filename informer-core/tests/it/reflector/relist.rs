@@ -143,8 +143,8 @@ fn f_24_f_29_a_list_from_an_older_world_reaches_nobody() {
     assert!(!again.iter().any(|request| request.starts_with("LIST rv=0")), "{again:?}");
 }
 
-#[test]
-fn f_31_a_continue_token_that_expires_starts_the_list_again() {
+/// An informer by pages of two, in the middle of a relist: the second page waits for the gate.
+fn between_two_pages() -> (Rig, Gate) {
     let rig = Rig::with(|builder| builder.streaming(false).page_size(2)).sync();
     let gate = Gate::new("the second page may come");
     rig.source.on_next_list(ListFault::Pass);
@@ -152,6 +152,12 @@ fn f_31_a_continue_token_that_expires_starts_the_list_again() {
     rig.source.fail_watches(&status(500));
     rig.back_off();
     gate.wait_for_waiting(1);
+    (rig, gate)
+}
+
+#[test]
+fn f_31_a_continue_token_that_expires_starts_the_list_again() {
+    let (rig, gate) = between_two_pages();
     rig.source.edit(|world| {
         world.delete("default/a"); // it was on the first page
         world.expire_continue_tokens();
@@ -170,13 +176,7 @@ fn f_31_a_continue_token_that_expires_starts_the_list_again() {
 
 #[test]
 fn p_3_a_change_between_two_pages_is_watched_from_the_first() {
-    let rig = Rig::with(|builder| builder.streaming(false).page_size(2)).sync();
-    let gate = Gate::new("the second page may come");
-    rig.source.on_next_list(ListFault::Pass);
-    rig.source.on_next_list(ListFault::hold(&gate));
-    rig.source.fail_watches(&status(500));
-    rig.back_off();
-    gate.wait_for_waiting(1);
+    let (rig, gate) = between_two_pages();
     rig.source.delete("default/a");
     gate.open();
     rig.seen.wait_for_returned(1);
