@@ -18,8 +18,8 @@ use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta,
 use informer_factory::sync::JoinHandle;
 use informer_factory::{
     Client, Clock as _, Config, Environment, Error, ErrorKind, InformerOptions, Kubeconfig,
-    KubeconfigOptions, Lazy, Registration, Representation, Result, SharedInformer, SharedInformerFactory,
-    Stage, Stop, SystemClock, WeakInformer, find_resource,
+    KubeconfigOptions, Lazy, Registration, Representation, Result, ServedResource, SharedInformer,
+    SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer, find_resource,
 };
 
 use args::{Args, Parsed};
@@ -44,16 +44,33 @@ fn main() -> ExitCode {
 fn watch(args: &Args) -> Result<()> {
     let client = connect(args)?;
     let found = find_resource(&client, &args.resource)?;
-    let namespace = match &args.namespace {
+    can_be_followed(&found)?;
+    let namespace = match args.namespace.as_deref() {
         _ if !found.namespaced || args.all_namespaces => String::new(),
-        Some(namespace) => namespace.clone(),
-        None => client.default_namespace().to_owned(),
+        Some(namespace) if !namespace.is_empty() => namespace.to_owned(),
+        _ => client.default_namespace().to_owned(),
     };
     match (args.metadata_only, args.lazy) {
         (true, _) => follow::<PartialObjectMeta<DynamicObject>>(args, client, &found.resource, &namespace),
         (_, true) => follow::<Lazy<DynamicObject>>(args, client, &found.resource, &namespace),
         _ => follow::<DynamicObject>(args, client, &found.resource, &namespace),
     }
+}
+
+/// Some resources can only be created (`tokenreviews`), or listed and not watched (`componentstatuses`): asking again
+/// will not change that.
+fn can_be_followed(found: &ServedResource) -> Result<()> {
+    let lacks = |verb: &&str| !found.verbs.iter().any(|offered| offered == verb);
+    let missing: Vec<&str> = ["list", "watch"].into_iter().filter(lacks).collect();
+    if found.verbs.is_empty() || missing.is_empty() {
+        return Ok(()); // nobody has said what it offers, or all is well
+    }
+    let text = format!(
+        "the server offers no {} of {:?}; kubectl api-resources -o wide lists what can be done with a resource",
+        missing.join(" and no "),
+        found.resource.plural
+    );
+    Err(Error::new(ErrorKind::MethodNotAllowed, text).at(Stage::Discovery))
 }
 
 fn connect(args: &Args) -> Result<Client> {
@@ -106,13 +123,11 @@ where
     stop.wait_until(&SystemClock, until);
     factory.shutdown()?;
     let _ = synced.join(); // `stopped` is the last line
-    match printer.fatal() {
-        Some(error) => Err(error),
-        None => {
-            printer.stopped(informer.store().len());
-            Ok(())
-        }
+    if let Some(error) = printer.fatal() {
+        return Err(error);
     }
+    printer.stopped(informer.store().len());
+    printer.fatal().map_or(Ok(()), Err) // the last line may be the one that does not fit on the disk
 }
 
 /// Says `synced` once the handler has had every initial event.

@@ -1,6 +1,6 @@
 //! [`Printer`]: events as lines, for a person or as JSON.
 
-use std::io::{IsTerminal as _, Write as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use informer_examples::one_line;
@@ -24,11 +24,16 @@ pub(crate) struct Printer {
     deleted: AtomicU64,
 }
 
-#[derive(Default)]
 struct State {
     fatal: Option<Error>,
-    /// Width of the key column, as wide as the widest key so far.
+    /// Width of the key column, as wide as the widest key so far; wide enough for most from the first line on.
     width: usize,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        State { fatal: None, width: 24 }
+    }
 }
 
 #[derive(Serialize)]
@@ -47,7 +52,7 @@ impl Printer {
     pub(crate) fn new(json: bool, kind: &str, stop: Stop) -> Self {
         Printer {
             json,
-            colour: !json && std::io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            colour: !json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
             hide: kind == "Secret",
             stop,
             state: Mutex::new(State::default()),
@@ -155,8 +160,12 @@ impl Printer {
             let (on, off) = if self.colour { (colour, RESET) } else { ("", "") };
             format!("{on}{word:<9}{off} {subject:<width$}  {text}").trim_end().to_owned()
         };
-        // Whoever reads has gone (`| head`): there is nothing left to do.
-        if writeln!(std::io::stdout().lock(), "{out}").is_err() {
+        if let Err(error) = writeln!(io::stdout().lock(), "{out}") {
+            // Whoever reads has gone (`| head`): there is nothing left to do. Else lines are lost, on a full disk say.
+            if error.kind() != io::ErrorKind::BrokenPipe && state.fatal.is_none() {
+                let text = "cannot write to standard output; what was to be written there is not complete";
+                state.fatal = Some(Error::new(ErrorKind::Config, text).with_source(error));
+            }
             self.stop.set();
         }
         drop(state);
@@ -182,10 +191,10 @@ const RESET: &str = "\x1b[0m";
 
 /// The usage, because it was asked for.
 pub(crate) fn help(usage: &str) {
-    let _ = writeln!(std::io::stdout(), "{usage}");
+    let _ = writeln!(io::stdout(), "{usage}");
 }
 
 /// What is wrong with the command line.
 pub(crate) fn usage_error(text: &str) {
-    let _ = writeln!(std::io::stderr(), "error: {}; --help lists the options", one_line(text));
+    let _ = writeln!(io::stderr(), "error: {}; --help lists the options", one_line(text));
 }

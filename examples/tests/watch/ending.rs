@@ -48,6 +48,23 @@ fn signals_end_it_like_the_end_of_for() {
     }
 }
 
+/// Whoever keeps the output must not take half of it for the whole.
+#[test]
+#[cfg(target_os = "linux")]
+fn an_output_that_cannot_be_written_is_a_failure() {
+    for form in ["", "-o json", "-o json --for 0"] {
+        let server = quiet();
+        let mut command = command(&format!("--server {} {form} -A configmaps", server.url()));
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = within("the end of the program", move || command.stdout(full).output().unwrap());
+        let errors = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{errors}");
+        assert!(errors.starts_with("error: cannot write to standard output"), "{errors}");
+        assert_eq!(errors.lines().count(), 1, "{errors}");
+        drop(server);
+    }
+}
+
 #[test]
 fn a_reader_that_has_gone_ends_it_quietly() {
     for form in ["", "-o json"] {

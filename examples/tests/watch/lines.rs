@@ -111,13 +111,13 @@ fn text_is_for_a_person() {
     assert_eq!(
         lines,
         [
-            "ADDED     ns/a  version 5, initial",
-            "ADDED     ns/c  version 6, initial",
+            "ADDED     ns/a                      version 5, initial",
+            "ADDED     ns/c                      version 6, initial",
             "SYNCED    2 objects at version 10",
-            "ADDED     ns/b  version 11",
-            "UPDATED   ns/b  +data={\"k\":\"new value\"}",
+            "ADDED     ns/b                      version 11",
+            "UPDATED   ns/b                      +data={\"k\":\"new value\"}",
             "DELETED   ns/a",
-            "DELETED   ns/c  its end was not seen",
+            "DELETED   ns/c                      its end was not seen",
             "STOPPED   1 objects; 3 added, 1 updated, 2 deleted",
         ]
     );

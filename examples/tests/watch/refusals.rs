@@ -26,9 +26,13 @@ fn refuses(command: Command, code: i32, parts: &[&str]) {
 /// A server with the groups of these answers, and nothing else.
 fn discovery() -> ScriptedServer {
     let empty = |body: &str| Reply::new(200, body);
+    let reviews = r#"{"resources":[
+        {"name":"tokenreviews","singularName":"tokenreview","namespaced":false,"kind":"TokenReview","verbs":["create"]}]}"#;
+    let groups = r#"{"groups":[{"name":"a.io","versions":[{"groupVersion":"a.io/v1","version":"v1"}]}]}"#;
     ScriptedServer::start(Script::any_order([
+        Expect::get("/apis/a.io/v1").reply(empty(reviews)).any_times(),
         Expect::get("/api").reply(empty(r#"{"versions":["v1"]}"#)).any_times(),
-        Expect::get("/apis").reply(empty(r#"{"groups":[]}"#)).any_times(),
+        Expect::get("/apis").reply(empty(groups)).any_times(),
         Expect::get("/api/v1")
             .reply(empty(r#"{"resources":[{"name":"pods","singularName":"pod","namespaced":true,"kind":"Pod","verbs":["list"]}]}"#))
             .any_times(),
@@ -66,6 +70,15 @@ fn an_unknown_resource() {
     let url = server.url();
     refuses(command(&format!("--server {url} podz")), 1, &["\"podz\"", "did you mean pod"]);
     refuses(command(&format!("--server {url} pods.nowhere.io")), 1, &["\"pods.nowhere.io\""]);
+    server.finish();
+}
+
+/// It would be refused for ever.
+#[test]
+fn a_resource_that_can_be_neither_listed_nor_watched() {
+    let server = discovery();
+    let line = format!("--server {} tokenreviews", server.url());
+    refuses(command(&line), 1, &["no list and no watch of \"tokenreviews\"", "kubectl api-resources"]);
     server.finish();
 }
 

@@ -356,7 +356,7 @@ impl<T: Object> Shared<T> {
             objects,
             resource_version,
             last_contact: progress.last_contact.map(|at| now.saturating_duration_since(at)),
-            not_served: progress.last_error.as_ref().is_some_and(|last| last.error.is_not_found()),
+            not_served: progress.not_served(),
             last_error: progress.last_error.clone(),
             queued,
             folded,

@@ -86,6 +86,8 @@ pub(super) struct Progress {
     pub(super) last_contact: Option<Instant>,
     pub(super) last_error: Option<LastError>,
     pub(super) counters: Counters,
+    /// The server has answered with what was asked for since the last failure.
+    answered: bool,
     /// Failures before the watch that is open, until it proves to work by telling something.
     overcome: u32,
     /// A bad object of the list under way, or of the watch after it, has been told in the log.
@@ -111,7 +113,8 @@ impl Progress {
                 counters.fruitless_watches += u64::from(fruitless);
                 return 0;
             }
-            Heard::Page | Heard::Opened => {}
+            // The objects that follow are told with the kind known to be served.
+            Heard::Page | Heard::Opened => self.answered = true,
             Heard::Live => {
                 if let Some(last) = self.last_error.take() {
                     self.overcome = last.consecutive;
@@ -125,6 +128,11 @@ impl Progress {
         if proven { std::mem::take(&mut self.overcome) } else { 0 }
     }
 
+    /// Whether the last that the server said is that it does not serve the kind.
+    pub(super) fn not_served(&self) -> bool {
+        !self.answered && self.last_error.as_ref().is_some_and(|last| last.error.is_not_found())
+    }
+
     /// Takes in a failure. Answers whether it is a change of state, worth a line in the log. Of bad objects, which may
     /// be many, one a list is.
     pub(super) fn failed(&mut self, report: &Report<'_>) -> bool {
@@ -135,6 +143,7 @@ impl Progress {
         }
         let last = LastError { error: report.error.clone(), consecutive: report.consecutive };
         let before = self.last_error.replace(last);
+        self.answered = false;
         self.overcome = 0;
         // That a kind is not served, or is again, is a change of state of its own (D17).
         let served = |error: &Error| !error.is_not_found();
@@ -189,5 +198,21 @@ mod tests {
         assert_eq!(progress.heard(Heard::Live, now), 0);
         assert_eq!(progress.heard(Heard::Event, now), 3);
         assert_eq!(progress.heard(Heard::Event, now), 0, "told once");
+    }
+
+    /// A handler that is told of an object of that list must not find the kind unserved.
+    #[test]
+    fn dy_9_a_kind_is_served_from_the_answer_on_not_from_the_watch_after_it() {
+        let now = SystemClock.now();
+        for answer in [Heard::Page, Heard::Opened] {
+            let mut progress = Progress::default();
+            fail(&mut progress, ErrorKind::NotFound, 1);
+            assert!(progress.not_served());
+            progress.heard(answer, now);
+            assert!(!progress.not_served());
+            assert!(progress.last_error.is_some(), "until a watch works");
+            fail(&mut progress, ErrorKind::NotFound, 2);
+            assert!(progress.not_served());
+        }
     }
 }

@@ -97,7 +97,7 @@ pub(crate) struct Context {
 pub(crate) fn read(path: &Path) -> Result<File> {
     let bytes = bounded::read(path, 16, "kubeconfig").map_err(|error| {
         let what = match error.kind() {
-            std::io::ErrorKind::NotFound => "does not exist".to_owned(),
+            std::io::ErrorKind::NotFound => "does not exist; check the path".to_owned(),
             _ => format!("cannot be read: {error}"),
         };
         bad(format!("the kubeconfig {} {what}", path.display())).with_source(error)

@@ -123,8 +123,8 @@ pub(super) fn describe_tls(error: &rustls::Error) -> Error {
     use rustls::{AlertDescription as Alert, CertificateError as Cert, Error as Tls};
     let text = match error {
         Tls::InvalidCertificate(Cert::UnknownIssuer | Cert::BadSignature) => {
-            "the server's certificate is not signed by the CA of the kubeconfig (unknown issuer); check \
-             certificate-authority-data, or whether another server answers at this address"
+            "the server's certificate is not signed by a CA that is trusted here (unknown issuer); check \
+             certificate-authority of the kubeconfig, or whether another server answers at this address"
         }
         Tls::InvalidCertificate(Cert::NotValidForName | Cert::NotValidForNameContext { .. }) => {
             "the server's certificate is for another name; set tls-server-name in the kubeconfig, or use an \
@@ -200,7 +200,7 @@ mod tests {
         let unknown = rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         let error = translate(ureq::Error::Io(io::Error::other(unknown)), "https://server", LIMITS);
         assert_eq!(error.kind(), ErrorKind::Tls);
-        assert!(error.to_string().contains("not signed by the CA of the kubeconfig (unknown issuer)"));
+        assert!(error.to_string().contains("not signed by a CA that is trusted here (unknown issuer)"));
         let alert = rustls::Error::AlertReceived(rustls::AlertDescription::CertificateRequired);
         assert!(describe_tls(&alert).to_string().contains("client certificate"));
     }

@@ -80,7 +80,7 @@ fn au_2_a_path_that_is_given_must_exist() {
     let dir = folder(&[]);
     let path = dir.path().join("nowhere");
     let text = config_error(Config::from_kubeconfig_file(&path));
-    assert_eq!(text, format!("the kubeconfig {} does not exist", path.display()));
+    assert_eq!(text, format!("the kubeconfig {} does not exist; check the path", path.display()));
     let text = config_error(Config::from_kubeconfig_file(dir.path()));
     assert!(text.contains("cannot be read: "), "{text}");
 }
