@@ -52,10 +52,11 @@ pub(crate) fn object<T: Representation>(text: &str, settings: &DecodeSettings) -
     Ok(object)
 }
 
-/// Decodes once more, the way that tells the field at fault.
+/// Decodes once more, the way that tells the field at fault. None where that way knows no place either.
 fn reason<T: Representation>(text: &str, settings: &DecodeSettings) -> Option<Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    T::decode(&mut deserializer, settings.options).err().map(|error| explain(&error, text))
+    let error = T::decode(&mut deserializer, settings.options).err()?;
+    (error.line() != 0).then(|| explain(&error, text))
 }
 
 /// Whether `text` is one JSON value.
@@ -187,6 +188,8 @@ pub(crate) fn explain(error: &serde_json::Error, text: &str) -> Error {
     let class = match error.classify() {
         Category::Data => CLASSES.iter().find(|class| words.starts_with(*class)).copied(),
         Category::Eof => Some("unexpected end"),
+        Category::Syntax if words.starts_with("recursion limit") => Some("too deep a nesting"),
+        Category::Syntax if words.starts_with("number out of range") => Some("number out of range"),
         Category::Syntax | Category::Io => Some("malformed json"),
     };
     let mut message = class.unwrap_or("invalid data").to_owned();
@@ -197,6 +200,10 @@ pub(crate) fn explain(error: &serde_json::Error, text: &str) -> Error {
         // Noticed at the end of the map, after its last field.
         path.pop();
         path.push(format!(".{}", short(field)));
+    }
+    if LONGEST_PATH < path.len() {
+        path.truncate(LONGEST_PATH);
+        path.push(" …".to_owned());
     }
     let path: String = path.concat();
     if !path.is_empty() {
@@ -209,6 +216,9 @@ pub(crate) fn explain(error: &serde_json::Error, text: &str) -> Error {
 }
 
 const MISSING: &str = "missing field";
+
+/// As many steps of a path are shown.
+const LONGEST_PATH: usize = 16;
 
 /// How serde's messages begin; values come after.
 const CLASSES: [&str; 7] = [
