@@ -26,13 +26,15 @@ pub(crate) struct Printer {
 
 struct State {
     fatal: Option<Error>,
+    /// A failure that has to be waited for has been told.
+    waited: bool,
     /// Width of the key column, as wide as the widest key so far; wide enough for most from the first line on.
     width: usize,
 }
 
 impl Default for State {
     fn default() -> Self {
-        State { fatal: None, width: 24 }
+        State { fatal: None, waited: false, width: 24 }
     }
 }
 
@@ -123,13 +125,19 @@ impl Printer {
     /// program; one that is followed by another way of asking at once is kept quiet until then.
     pub(crate) fn report(&self, report: &Report<'_>, heard: bool) {
         let error = report.error;
-        if !heard && is_hopeless(report) {
-            self.state.lock().fatal = Some(error.clone());
-            self.stop.set();
-            return;
-        }
-        if !heard && report.next_attempt.is_none() {
-            return;
+        let bad_object = report.consecutive == 0;
+        if !heard && !bad_object {
+            if report.next_attempt.is_none() {
+                return;
+            }
+            let mut state = self.state.lock();
+            if is_hopeless(error, state.waited) {
+                state.fatal = Some(error.clone());
+                drop(state);
+                self.stop.set();
+                return;
+            }
+            state.waited = true;
         }
         let stage = error.stage().map_or("", |stage| stage.as_str());
         let mut text = error.chain().to_string();
@@ -172,13 +180,13 @@ impl Printer {
     }
 }
 
-/// Whether waiting will not mend what failed.
-fn is_hopeless(report: &Report<'_>) -> bool {
+/// Whether waiting will not mend what failed: a server that was `waited` for before may be on its way up.
+fn is_hopeless(error: &Error, waited: bool) -> bool {
     use ErrorKind::{BadRequest, Dns, Forbidden, Invalid, NotFound, Proxy, Refused, Tls, Unauthorized};
-    match report.error.kind() {
-        Refused | Dns | Tls | Proxy | Unauthorized | Forbidden | NotFound => report.consecutive == 1,
+    match error.kind() {
+        Refused | Dns | Tls | Proxy | Unauthorized | Forbidden | NotFound => !waited,
         // A streaming list may be refused for being one; a plain list is refused for its selectors.
-        BadRequest | Invalid => report.error.stage() == Some(Stage::List),
+        BadRequest | Invalid => error.stage() == Some(Stage::List),
         _ => false,
     }
 }

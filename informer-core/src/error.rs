@@ -262,13 +262,16 @@ impl Error {
     }
 
     /// The error a server's `Status` stands for: by its reason, falling back to its code (E-1, E-2).
+    ///
+    /// Its text is one line, however the server wrote it; [`status`](Error::status) has it as it came.
     #[must_use]
     pub fn from_status(status: Status) -> Self {
         let kind = kind_of_status(&status);
-        let message = match (status.message.is_empty(), status.reason.is_empty()) {
-            (false, _) => status.message.clone(),
-            (true, false) => status.reason.clone(),
-            (true, true) => format!("status {}", status.code),
+        let message = match (status.message.is_empty(), status.reason.is_empty(), status.code) {
+            (false, ..) => one_line(&status.message),
+            (true, false, _) => one_line(&status.reason),
+            (true, true, 0) => "the server tells a failure without a message, a reason or a code".to_owned(),
+            (true, true, code) => format!("status {code}"),
         };
         let seconds = status.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         Error {
@@ -447,6 +450,18 @@ impl fmt::Display for Chain<'_> {
     }
 }
 
+/// What a server says, as one line of a bounded length: it goes into logs.
+fn one_line(text: &str) -> String {
+    const LONGEST: usize = 2000;
+    let pieces = text.split(char::is_control).map(str::trim).filter(|piece| !piece.is_empty());
+    let mut line = pieces.collect::<Vec<_>>().join(" ");
+    if let Some((end, _)) = line.char_indices().nth(LONGEST) {
+        line.truncate(end);
+        line.push('…');
+    }
+    line
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.inner.message)
@@ -554,6 +569,17 @@ mod tests {
         assert!(status(r#"{"code":410,"reason":"Gone"}"#).is_gone());
         assert!(status(r#"{"code":410}"#).is_gone());
         assert_eq!(kind_of_code(410), ErrorKind::Gone);
+    }
+
+    #[test]
+    fn f_95_what_a_server_says_is_one_line_of_bounded_length() {
+        let error = status(r#"{"message":"line one\nline two\r\n\t\u001b[31mred\u0000","code":500}"#);
+        assert_eq!(error.to_string(), "line one line two [31mred");
+        assert_eq!(error.status().unwrap().message, "line one\nline two\r\n\t\u{1b}[31mred\0", "as it came");
+        let long = status(&format!(r#"{{"message":"{}"}}"#, "é".repeat(100_000)));
+        assert_eq!(long.to_string().chars().count(), 2001);
+        assert_eq!(status(r#"{"code":418}"#).to_string(), "status 418");
+        assert!(status("{}").to_string().contains("without a message"));
     }
 
     #[test]

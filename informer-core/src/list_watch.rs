@@ -196,4 +196,10 @@ pub trait WatchSink<T> {
 
     /// A `BOOKMARK`; `initial_events_end` is the annotation `k8s.io/initial-events-end: "true"`.
     fn bookmark(&mut self, resource_version: &str, initial_events_end: bool) -> Flow;
+
+    /// Asked before each read: a stream that brings bytes but no events, by blank lines or an event without an end,
+    /// can be ended too.
+    fn read_on(&mut self) -> Flow {
+        Flow::Continue
+    }
 }

@@ -55,10 +55,11 @@ pub(crate) fn object<T: Representation>(text: &str, settings: &DecodeSettings) -
     Ok(object)
 }
 
-/// Decodes once more, the way that tells the field at fault.
+/// Decodes once more, the way that tells the field at fault. None where that way knows no place either.
 fn reason<T: Representation>(text: &str, settings: &DecodeSettings) -> Option<Error> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    T::decode(&mut deserializer, settings.options).err().map(|error| explain("the object", &error, text))
+    let error = T::decode(&mut deserializer, settings.options).err()?;
+    (error.line() != 0).then(|| explain("the object", &error, text))
 }
 
 /// Whether `text` is one JSON value.
@@ -190,11 +191,18 @@ pub(crate) fn explain(what: &str, error: &serde_json::Error, text: &str) -> Erro
     if error.to_string().starts_with("missing field") {
         path.pop(); // noticed at the end of the map, after its last field
     }
+    if LONGEST_PATH < path.len() {
+        path.truncate(LONGEST_PATH);
+        path.push(" …".to_owned());
+    }
     match path.concat().trim_start_matches('.') {
         "" => decode_error(what, error),
         path => decode_error(path, error),
     }
 }
+
+/// As many steps of a path are shown.
+const LONGEST_PATH: usize = 16;
 
 /// The steps from the root of `text` to the field at a place in it: `.spec`, `.containers`, `[0]`.
 fn path_to(text: &str, line: usize, column: usize) -> Vec<String> {

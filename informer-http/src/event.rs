@@ -35,7 +35,8 @@ pub(crate) fn read_watch<T: Representation>(
     let mut frames = Frames::new(settings.max_frame);
     let mut events = Events { settings, sink };
     let end = loop {
-        if events.tell_all(&mut frames).map_err(in_stream)? == Flow::End {
+        let told = events.tell_all(&mut frames).map_err(in_stream)?;
+        if told == Flow::End || events.sink.read_on() == Flow::End {
             return Ok(WatchEnd::Ended);
         }
         match body.read(frames.space()) {

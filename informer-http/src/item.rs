@@ -70,7 +70,7 @@ impl<'a> Peek<'a> {
         let key = self.key().map(KeyRef::to_key);
         let error = match &key {
             Some(key) => error.context(key),
-            None => error,
+            None => error.context("an object without a readable key"),
         };
         BadObject {
             key,

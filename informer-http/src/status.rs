@@ -38,6 +38,16 @@ impl Answer<'_> {
         if !self.status.is_success() {
             return Ok(false);
         }
+        // ureq takes gzip off, and the header with it.
+        if self
+            .text(header::CONTENT_ENCODING)
+            .is_some_and(|encoding| !encoding.eq_ignore_ascii_case("identity"))
+        {
+            return Err(Error::new(
+                ErrorKind::Decode,
+                "the answer is compressed in a way that was not asked for; is there a proxy before the server?",
+            ));
+        }
         match self.content_type() {
             // Servers of tests and old proxies leave it out; the decoder will see.
             None => Ok(true),
@@ -260,6 +270,17 @@ mod tests {
         assert_eq!(page.kind(), ErrorKind::Decode);
         assert!(page.to_string().contains("text/html"), "{page}");
         assert!(!document(500, &[("content-type", "text/html")]).unwrap());
+    }
+
+    #[test]
+    fn f_98_a_compression_that_was_not_asked_for_is_told_before_the_body() {
+        let json = ("content-type", "application/json");
+        assert!(document(200, &[json, ("content-encoding", "Identity")]).unwrap());
+        for encoding in ["br", "x-gzip", "gzip, br"] {
+            let error = document(200, &[json, ("content-encoding", encoding)]).unwrap_err();
+            assert!(error.to_string().contains("compressed"), "{encoding}: {error}");
+        }
+        assert!(!document(500, &[("content-encoding", "br")]).unwrap(), "the status says more");
     }
 
     #[test]

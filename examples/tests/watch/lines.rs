@@ -147,6 +147,30 @@ fn f_59_a_refused_watch_after_an_empty_list_is_an_error_line_and_heals() {
     server.finish();
 }
 
+/// Nothing else would say why an object is not there.
+#[test]
+fn f_21_a_bad_object_of_the_first_list_is_an_error_line() {
+    for form in ["", "--lazy", "--metadata-only", "--no-streaming", "--no-streaming --lazy"] {
+        let objects = [map("ns/a", "5"), map("ns/bad", "6").meta("labels", json!(5))];
+        let mut stream = initial("10", &objects);
+        stream.push(stall());
+        let server = ScriptedServer::start(Script::any_order([
+            Expect::watch().query("sendInitialEvents", "true").answer(stream).any_times(),
+            Expect::list().reply(list("10", &objects)).any_times(),
+            Expect::watch().rv("10").answer([head(), stall()]).any_times(),
+        ]));
+        let program = Program::on(&server, &format!("{form} -o json -A configmaps"));
+        program.wait_for("synced");
+        program.send(Signal::TERM);
+        let lines = parsed(&program.end().went_well());
+        let errors: Vec<_> = lines.iter().filter(|line| line["event"] == "error").collect();
+        assert_eq!(errors.len(), 1, "{form}: {lines:?}");
+        let message = errors[0]["message"].as_str().unwrap();
+        assert!(message.starts_with("ns/bad: ") && message.contains("labels"), "{form}: {message}");
+        server.finish();
+    }
+}
+
 fn secret(version: &str, value: &str) -> WireObject {
     map("ns/s", version)
         .of("Secret", "v1")

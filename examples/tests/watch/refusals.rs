@@ -137,6 +137,20 @@ fn f_59_a_first_list_that_is_not_allowed() {
     }
 }
 
+#[test]
+fn f_59_a_refused_streaming_list_is_no_reason_to_wait_for_what_is_not_allowed() {
+    let server = ScriptedServer::start(Script::in_order([
+        Expect::watch().reply(Reply::status(422, "Invalid", "sendInitialEvents is forbidden")),
+        Expect::list().reply(Reply::status(403, "Forbidden", "pods is forbidden")),
+    ]));
+    refuses(
+        command(&format!("--server {} -o json pods", server.url())),
+        1,
+        &["list pods: pods is forbidden"],
+    );
+    server.finish();
+}
+
 /// What a real server says to `-l ==`: to the streaming list first, and then to the plain one.
 #[test]
 fn a_selector_that_is_none() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use informer_core::kube_core::DynamicObject;
-use informer_core::{Error, ErrorKind, ListEnd, Stage};
+use informer_core::{Error, ErrorKind, Lazy, ListEnd, Representation, Stage};
 use k8s_openapi::api::core::v1::ConfigMap;
 
 use super::{Pieces, Recorder, config_map, expecting, list, settings, transport};
@@ -165,27 +165,50 @@ fn f_21_a_bad_item_is_told_with_its_identity_and_the_others_are_items() {
 #[test]
 fn f_21_the_error_names_the_object_and_the_field() {
     struct Errors(Vec<Error>);
-    impl informer_core::ListSink<ConfigMap> for Errors {
-        fn have(&self, _: informer_core::KeyRef<'_>, _: &str, _: &str) -> Option<Arc<ConfigMap>> {
+    impl<T> informer_core::ListSink<T> for Errors {
+        fn have(&self, _: informer_core::KeyRef<'_>, _: &str, _: &str) -> Option<Arc<T>> {
             None
         }
         fn may_have(&self) -> bool {
             false
         }
-        fn item(&mut self, _: ConfigMap) {}
-        fn unchanged(&mut self, _: Arc<ConfigMap>) {}
+        fn item(&mut self, _: T) {}
+        fn unchanged(&mut self, _: Arc<T>) {}
         fn bad_item(&mut self, bad: informer_core::BadObject) {
             self.0.push(bad.error);
         }
     }
-    let body = page(r#"[{"metadata":{"name":"bad","namespace":"n"},"data":{"k":-5}}]"#);
-    let mut errors = Errors(Vec::new());
-    read_list(&mut body.as_bytes(), &settings(), &mut errors).unwrap();
+    fn error<T: Representation>(item: &str) -> String {
+        let mut errors = Errors(Vec::new());
+        read_list::<T>(&mut page(&format!("[{item}]")).as_bytes(), &settings(), &mut errors).unwrap();
+        assert_eq!(errors.0[0].stage(), Some(Stage::Decode));
+        errors.0[0].to_string()
+    }
+    let bad = r#"{"metadata":{"name":"bad","namespace":"n"},"data":{"k":-5}}"#;
     assert_eq!(
-        errors.0[0].to_string(),
+        error::<ConfigMap>(bad),
         "n/bad: data.k does not decode: invalid type: integer, expected a string at line 1 column 57"
     );
-    assert_eq!(errors.0[0].stage(), Some(Stage::Decode));
+    let labels = r#"{"metadata":{"name":"bad","namespace":"n","labels":5}}"#;
+    let text = "n/bad: an object cannot be read: labels are not an object at byte 51";
+    assert_eq!(error::<Lazy<ConfigMap>>(labels), text);
+    let nameless = r#"{"metadata":{"namespace":"n"}}"#;
+    assert_eq!(
+        error::<ConfigMap>(nameless),
+        "an object without a readable key: the object has no metadata.name"
+    );
+    let deep = format!(
+        r#"{{"metadata":{{"name":"deep"}},"spec":{}}}"#,
+        "{\"a\":".repeat(1000) + "1" + &"}".repeat(1000)
+    );
+    let text = error::<DynamicObject>(&deep);
+    assert!(
+        text.starts_with("deep: spec.a.a.a") && text.contains("recursion limit exceeded") && text.len() < 140,
+        "{text}"
+    );
+    let wide = r#"{"metadata":{"name":"wide"},"spec":{"x":1e999}}"#;
+    let text = error::<DynamicObject>(wide);
+    assert!(text.starts_with("wide: spec.x does not decode: number out of range"), "{text}");
 }
 
 #[test]
@@ -251,4 +274,11 @@ fn r_42_a_list_of_another_type_is_an_error() {
     let named = page(r#"[{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"a"}}]"#)
         .replace("ConfigMapList", "MapsList");
     assert!(end(&named, &expecting("v1", "ConfigMap")).is_ok());
+    // An empty one has no items to say so; where no custom resource can be, it is of the wrong kind.
+    let empty = page("[]").replace("ConfigMapList", "SecretList");
+    assert!(end(&page("[]"), &expecting("v1", "ConfigMap")).is_ok());
+    let error = end(&empty, &expecting("v1", "ConfigMap")).unwrap_err();
+    assert_eq!(error.to_string(), "expected a list of v1 ConfigMap, found v1 SecretList");
+    let custom = empty.replace("\"v1\"", "\"example.com/v1\"");
+    assert!(end(&custom, &expecting("example.com/v1", "ConfigMap")).is_ok());
 }

@@ -30,11 +30,19 @@ struct Recorder<T> {
     stored: Vec<Arc<T>>,
     /// After so many calls, the end is asked for.
     end_after: usize,
+    /// How many reads may follow.
+    reads: usize,
 }
 
 impl<T: Representation> Recorder<T> {
     fn new() -> Self {
-        Recorder { told: Vec::new(), objects: Vec::new(), stored: Vec::new(), end_after: usize::MAX }
+        Recorder {
+            told: Vec::new(),
+            objects: Vec::new(),
+            stored: Vec::new(),
+            end_after: usize::MAX,
+            reads: usize::MAX,
+        }
     }
 
     fn note(&mut self, line: String) -> Flow {
@@ -116,6 +124,12 @@ impl<T: Representation> WatchSink<T> for Recorder<T> {
 
     fn bookmark(&mut self, resource_version: &str, initial_events_end: bool) -> Flow {
         self.note(format!("bookmark {resource_version}{}", if initial_events_end { " end" } else { "" }))
+    }
+
+    fn read_on(&mut self) -> Flow {
+        let may = self.reads.checked_sub(1);
+        self.reads = may.unwrap_or_default();
+        may.map_or(Flow::End, |_| Flow::Continue)
     }
 }
 

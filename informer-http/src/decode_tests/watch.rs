@@ -107,6 +107,19 @@ fn w_6_the_sink_can_ask_for_the_end() {
 }
 
 #[test]
+fn f_16_a_stream_that_brings_bytes_but_no_event_can_be_ended() {
+    let stream = event("ADDED", &config_map("a", 1));
+    for endless in ["\n", "x"] {
+        let start = if endless == "x" { r#"{"type":"ADDED","object":{"data":{"k":""# } else { "" };
+        let pieces = [&*stream, start].into_iter().chain(std::iter::repeat_n(endless, 1000));
+        let mut recorder = Recorder::<ConfigMap>::new();
+        recorder.reads = 500;
+        let end = read_watch(&mut Pieces::of(pieces.map(str::as_bytes)), &settings(), &mut recorder);
+        assert_eq!((end.unwrap(), recorder.told.len()), (WatchEnd::Ended, 1), "{endless:?}");
+    }
+}
+
+#[test]
 fn w_3_w_4_what_is_no_event_ends_the_stream() {
     let before = event("ADDED", &config_map("a", 1));
     for bad in [

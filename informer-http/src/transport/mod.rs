@@ -212,6 +212,8 @@ impl Connections {
             .timeout_resolve(Some(CONNECT))
             .timeout_connect(Some(CONNECT))
             .input_buffer_size(input)
+            // A head that fills the buffer is too large, and not cut off by the server.
+            .max_response_header_size(input - 1)
             .output_buffer_size(output)
             .max_idle_connections(idle)
             .max_idle_connections_per_host(idle)

@@ -98,6 +98,22 @@ fn w_14_a_write_is_never_repeated() {
 }
 
 #[test]
+fn a_large_head_is_read_and_a_larger_one_is_not_taken_for_a_cut() {
+    for (size, large) in [(12_000, false), (20_000, true), (100_000, true)] {
+        let reply = a_list().header("X-Large", &"x".repeat(size));
+        let server = ScriptedServer::start(Script::in_order([Expect::list().reply(reply)]));
+        let (listed, text) = list_now(&source(&server), &Stop::new());
+        match listed {
+            Ok(_) => assert!(!large && text == "item ns/a@6", "{size}"),
+            Err(error) => {
+                assert!(large && error.kind() == ErrorKind::Decode, "{size}: {error}");
+                assert!(error.to_string().contains("the head of the answer"), "{error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn f_97_a_list_cut_short_is_an_error_in_every_form() {
     let half = &LIST[..LIST.len() / 2];
     let forms = [

@@ -135,7 +135,8 @@ impl<'a, T: Object> Stream<'a, T> {
         self.target.heard(Heard::Live);
     }
 
-    /// Whether the initial phase has taken too long. Asked after each event but the one that ends it.
+    /// Whether the initial phase has taken too long. Asked after each event but the one that ends it, and before each
+    /// read.
     fn late(&self) -> bool {
         self.initial.is_some() && self.initial_until.is_some_and(|until| until <= self.clock.now())
     }
@@ -266,5 +267,9 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
             }
             Verdict::More => Flow::Continue, // only pages have more
         }
+    }
+
+    fn read_on(&mut self) -> Flow {
+        self.go_on()
     }
 }
