@@ -19,7 +19,7 @@ pub(crate) const SECRETS: &str = "/api/v1/secrets";
 /// A client made the way a program makes it.
 pub(crate) fn client(server: &ScriptedServer) -> Client {
     let kubeconfig = Kubeconfig::parse(&server.kubeconfig()).unwrap();
-    Client::new(&Config::from_kubeconfig(&kubeconfig, &KubeconfigOptions::new()).unwrap()).unwrap()
+    Client::new(Config::from_kubeconfig(&kubeconfig, &KubeconfigOptions::new()).unwrap()).unwrap()
 }
 
 pub(crate) fn builder(server: &ScriptedServer) -> FactoryBuilder {
