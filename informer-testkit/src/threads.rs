@@ -45,7 +45,8 @@ impl ThreadMark {
 
     /// Marks how many threads run now whose name contains `text`, at most 15 bytes of it (Linux keeps no more).
     ///
-    /// Linux only: elsewhere names cannot be seen, and the mark finds nothing left.
+    /// Linux only: elsewhere names cannot be seen, and the mark finds nothing left. A thread can be missed while another
+    /// one of the process ends, so where the exact count matters the test runs [`alone`].
     pub fn of(text: &str) -> Self {
         ThreadMark::with(Scope::Named(text.to_owned()))
     }
