@@ -151,7 +151,7 @@ fn batch(fifo: &DeltaFifo<Item>) -> (String, String, u64) {
 }
 
 #[test]
-fn f_1_deltas_come_in_order_with_the_version_after_them() {
+fn f_1_d_1_deltas_come_in_order_with_the_version_after_them() {
     let fifo = DeltaFifo::new(100);
     for (push, tail) in [("+a/u1@1", "1"), ("+a/u1@2", "2"), ("-a/u1@3", "3"), ("+a/u2@4", "4")] {
         fifo.push(delta(push), tail);

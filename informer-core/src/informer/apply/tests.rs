@@ -108,14 +108,14 @@ fn c_1_what_the_store_holds_decides_between_add_and_update() {
 }
 
 #[test]
-fn d3_a_delete_of_an_unknown_key_is_not_told() {
+fn c_2_d3_a_delete_of_an_unknown_key_is_not_told() {
     check("-a/u1@1", "", "");
     check("+a/u1@1 | -a/u1@2 -a/u1@3", "Deleted(a@2)", "");
     check("~a/", "", "");
 }
 
 #[test]
-fn c_3_c_6_a_relist_is_deletes_first_then_changes_in_list_order() {
+fn c_3_c_6_d_4_a_relist_is_deletes_first_then_changes_in_list_order() {
     check(
         "+a/u1@1 +b/u2@2 +c/u3@3 | =d/u4@9,c/u3@8,b/u2@2",
         "Deleted(a@1, final state unknown), Added(d@9), Updated(c@3→8)",
@@ -129,10 +129,10 @@ fn c_4_a_deleted_event_carries_its_own_object() {
 }
 
 #[test]
-fn c_10_d4_a_new_uid_is_a_delete_and_an_add() {
+fn c_10_f_41_d4_a_new_uid_is_a_delete_and_an_add() {
     let both = "Deleted(a@1, final state unknown), Added(a@9)";
     check("+a/u1@1 | +a/u2@9", both, "a/u2@9"); // in the stream
-    check("+a/u1@1 | =a/u2@9", both, "a/u2@9"); // f_41: across a relist
+    check("+a/u1@1 | =a/u2@9", both, "a/u2@9"); // across a relist
     check("+a/u1@1 | +a/@9", "Updated(a@1→9)", "a/@9"); // no UID known: nothing says it is another
 }
 
@@ -161,7 +161,7 @@ fn d5_the_same_state_again_is_no_event_and_keeps_the_object() {
 }
 
 #[test]
-fn i_16_only_the_first_list_is_initial() {
+fn f_8_i_16_only_the_first_list_is_initial() {
     check("=1a/u1@1,b/u2@2", "Added(a@1, initial), Added(b@2, initial)", "a/u1@1 b/u2@2");
     check("=1a/u1@1 | =a/u1@1,b/u2@2 +c/u3@3", "Added(b@2), Added(c@3)", "a/u1@1 b/u2@2 c/u3@3");
     let mut cache = Cache::new();
@@ -182,12 +182,12 @@ fn f_39_a_delete_in_the_queue_does_not_swallow_the_add_of_a_relist() {
 }
 
 #[test]
-fn f_40_no_ghost_stays_of_an_object_that_is_in_the_queue_only() {
+fn f_40_d_5_no_ghost_stays_of_an_object_that_is_in_the_queue_only() {
     check("=1 | +g/u9@20 =", "Added(g@20), Deleted(g@20, final state unknown)", "");
 }
 
 #[test]
-fn c_8_d8_an_unreadable_object_keeps_its_stored_state_and_a_mark() {
+fn c_8_s_11_d8_an_unreadable_object_keeps_its_stored_state_and_a_mark() {
     let old = "+a/u1@1 +b/u2@2 |";
     for (batches, events, stored, marks) in [
         ("?a/u1@5", "", "a/u1@1 b/u2@2", "a@5"),
@@ -228,7 +228,7 @@ fn bad_objects_do_not_hold_up_sync() {
 }
 
 #[test]
-fn a_key_has_one_change_a_batch_whatever_happened_to_it() {
+fn f_9_a_key_has_one_change_a_batch_whatever_happened_to_it() {
     let (store, _writer) = Store::<Item>::new(Arc::new(SystemClock), 0);
     let deltas = ["+a/u1@1", "+a/u1@2", "-a/u1@3", "+a/u2@4", "+b/u3@5", "-b/u3@6"].map(delta);
     let batch = apply(&store, deltas.into());
@@ -264,7 +264,7 @@ proptest! {
     /// Even of a server that lies: folded or not, one batch or many, deltas come to the same objects, and each handler
     /// replays to the store (checked in `apply`).
     #[test]
-    fn folding_deltas_at_any_moments_keeps_the_contract_and_the_end_state(
+    fn d2_folding_deltas_at_any_moments_keeps_the_contract_and_the_end_state(
         limit in 1..6usize,
         pushes in prop::collection::vec((any_delta(), prop::bool::weighted(0.3)), 0..40),
     ) {

@@ -208,7 +208,7 @@ impl Truth {
 
 proptest! {
     #[test]
-    fn folding_at_any_moments_keeps_the_contract_and_the_end_state(limit in 1..8usize, first in 0..4u8, ops in ops()) {
+    fn d2_folding_at_any_moments_keeps_the_contract_and_the_end_state(limit in 1..8usize, first in 0..4u8, ops in ops()) {
         let mut truth = Truth::default();
         let mut todo = Todo::new(limit);
         let (mut handler, mut waste) = (Known::new(), Spent::default());

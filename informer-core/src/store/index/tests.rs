@@ -171,7 +171,7 @@ fn i_50_what_changes_while_a_late_index_is_computed_is_newer_than_its_snapshot()
 
 proptest! {
     #[test]
-    fn an_index_equals_its_recomputation_after_any_history(
+    fn s_10_s_13_an_index_equals_its_recomputation_after_any_history(
         batches in prop::collection::vec(
             prop::collection::btree_map(0..6u8, prop::option::of("[xyz]{0,3}"), 0..5),
             0..12,
