@@ -4,5 +4,7 @@
 mod guarantees;
 mod handlers;
 mod lifecycle;
+mod lister;
+mod queue;
 mod reflector;
 mod wait;
