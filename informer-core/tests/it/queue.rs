@@ -34,6 +34,11 @@ fn inline() -> HandlerOptions {
     HandlerOptions::new().delivery(Delivery::Inline)
 }
 
+/// Waits until a handler has synced; a wait by a manual clock would not end by itself.
+fn synced(registration: Registration<TestObject>) -> Registration<TestObject> {
+    within("a handler to sync", move || registration.wait_synced(LONG).map(|()| registration)).unwrap()
+}
+
 /// The watch breaks, `change` happens unseen, and the version is forgotten: a list follows.
 fn relist(source: &FakeSource, clock: &ManualClock, change: impl FnOnce(&mut World<TestObject>)) {
     source.wait_for_idle_watches(1);
@@ -59,6 +64,7 @@ struct Blocked {
     source: FakeSource,
     clock: ManualClock,
     informer: SharedInformer<TestObject>,
+    registration: Registration<TestObject>,
     gate: Gate,
     seen: Recorder,
 }
@@ -71,11 +77,11 @@ impl Blocked {
             SharedInformer::builder(source.clone()).clock(clock.clone()).queue_limit(limit).build();
         let (gate, seen) = (Gate::new("the consumer"), Recorder::new());
         seen.block_at(1, &gate);
-        informer.add_event_handler_with(inline(), seen.clone()).unwrap();
+        let registration = informer.add_event_handler_with(inline(), seen.clone()).unwrap();
         informer.start().unwrap();
         gate.wait_for_waiting(1);
         source.wait_for_idle_watches(1);
-        Blocked { source, clock, informer, gate, seen }
+        Blocked { source, clock, informer, registration, gate, seen }
     }
 
     /// Lets the pop thread go on; answers what the handler was told once it has been told everything.
@@ -133,6 +139,7 @@ fn q_2_d3_objects_without_the_end_of_the_list_make_nobody_synced() {
 /// What a handler found at each event: the event, how many objects the store had, whether the informer had synced.
 type Findings = Probe<Vec<(String, usize, bool)>>;
 
+/// Adds a handler that notes what it finds.
 fn finding(informer: &SharedInformer<TestObject>) -> (Findings, Registration<TestObject>) {
     let found = Probe::new(Vec::new());
     let (weak, store, tell) = (informer.downgrade(), informer.store(), found.clone());
@@ -206,7 +213,7 @@ fn q_4_a_later_list_leaves_informer_and_handlers_synced() {
     let seen = Recorder::new();
     let registration = informer.add_event_handler(seen.clone()).unwrap();
     informer.start().unwrap();
-    seen.wait_for_returned(1);
+    let registration = synced(registration);
     source.wait_for_idle_watches(1);
     let gate = Gate::new("the second list");
     source.on_next_list(ListFault::hold(&gate));
@@ -242,6 +249,26 @@ impl EventHandler<TestObject> for Causing {
         let queued = self.informer.upgrade().map_or(0, |informer| informer.status().queued);
         self.queued.update(|all| all.push((name, queued)));
     }
+}
+
+#[test]
+fn st_1_a_handler_is_synced_by_the_list_and_its_adds_whichever_ends_last_and_stays_so() {
+    // The list ends first: `Inline` on one thread, an add that does not return.
+    let blocked = Blocked::new(100);
+    assert!(blocked.informer.has_synced() && !blocked.registration.has_synced());
+    let late = blocked.informer.add_event_handler(Recorder::new()).unwrap();
+    assert!(!late.has_synced(), "it has not been told what is stored");
+    blocked.unblock();
+    let (first, second) = (blocked.registration, synced(late));
+    let all = || assert!(first.has_synced() && second.has_synced());
+    all();
+    // Nothing takes it back: not another list, not the end.
+    relist(&blocked.source, &blocked.clock, |world| drop(world.create(object("b"))));
+    all();
+    blocked.informer.stop();
+    blocked.informer.join().unwrap();
+    all();
+    // Whoever has nothing to do is synced by the end of the list: see q_1.
 }
 
 #[test]

@@ -339,7 +339,7 @@ proptest! {
     /// Both queues, one behind the other, as in an informer: a handler that is slow at any moments, behind a store
     /// that is slow at any moments.
     #[test]
-    fn d2_st_1_folding_both_queues_at_any_moments_replays_to_the_store_and_syncs(
+    fn d2_folding_both_queues_at_any_moments_replays_to_the_store_and_syncs(
         pushes in history(),
         paces in prop::collection::vec((any::<bool>(), 0..4u8), 41),
     ) {
