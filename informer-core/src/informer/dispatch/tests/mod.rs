@@ -2,6 +2,8 @@
 //!
 //! The test plays all threads: what the machine must withstand is only the order in which lock sections come.
 
+mod property;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -174,7 +176,7 @@ fn show(next: Next<Item>) -> (String, Option<Lent<Item>>) {
 use Delivery::{Auto, Inline, Thread};
 
 #[test]
-fn t1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
+fn t_1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     bench.publish("c");
@@ -182,7 +184,7 @@ fn t1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
 }
 
 #[test]
-fn t1_a_handler_is_never_lent_twice() {
+fn t_1_a_handler_is_never_lent_twice() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let lent = bench.call("0:a");
@@ -193,7 +195,7 @@ fn t1_a_handler_is_never_lent_twice() {
 }
 
 #[test]
-fn t2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
+fn t_2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
     let mut bench = Bench::new();
     let (own, _) = bench.add(Thread);
     let (pop, _) = bench.add(Auto);
@@ -212,7 +214,7 @@ fn t2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
 }
 
 #[test]
-fn t2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
+fn t_2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
     for stop in [true, false] {
         let mut bench = Bench::running(&[Thread]);
         if stop {
@@ -226,7 +228,7 @@ fn t2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
 }
 
 #[test]
-fn t3_an_event_counts_as_handled_also_when_it_panicked() {
+fn t_3_an_event_counts_as_handled_also_when_it_panicked() {
     let mut bench = Bench::new();
     let (slot, latch) = bench.add(Auto);
     bench.dispatch.start(bench.now);
@@ -242,7 +244,7 @@ fn t3_an_event_counts_as_handled_also_when_it_panicked() {
 }
 
 #[test]
-fn t4_registration_is_between_batches_with_a_snapshot_first() {
+fn t_4_registration_is_between_batches_with_a_snapshot_first() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a");
     let lent = bench.call("0:a"); // its handler registers another one while the batch drains
@@ -260,7 +262,7 @@ fn t4_registration_is_between_batches_with_a_snapshot_first() {
 }
 
 #[test]
-fn t4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events() {
+fn t_4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events() {
     let mut bench = Bench::running(&[]);
     let (_, latch) = bench.add(Thread);
     assert!(!latch.is_set());
@@ -269,7 +271,7 @@ fn t4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events()
 }
 
 #[test]
-fn t4_a_handler_admitted_before_the_first_list_syncs_with_it() {
+fn t_4_a_handler_admitted_before_the_first_list_syncs_with_it() {
     let mut bench = Bench::new();
     bench.dispatch.start(bench.now);
     let (_, latch) = bench.add(Auto);
@@ -282,7 +284,7 @@ fn t4_a_handler_admitted_before_the_first_list_syncs_with_it() {
 }
 
 #[test]
-fn t5_i_12_an_empty_first_list_syncs_everybody() {
+fn t_5_i_12_an_empty_first_list_syncs_everybody() {
     let mut bench = Bench::new();
     let (_, latch) = bench.add(Auto);
     bench.dispatch.start(bench.now);
@@ -292,7 +294,7 @@ fn t5_i_12_an_empty_first_list_syncs_everybody() {
 }
 
 #[test]
-fn t6_a_slow_call_is_moved_off_and_order_is_unbroken() {
+fn t_6_a_slow_call_is_moved_off_and_order_is_unbroken() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -318,7 +320,7 @@ fn t6_a_slow_call_is_moved_off_and_order_is_unbroken() {
 }
 
 #[test]
-fn t6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
+fn t_6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -336,7 +338,7 @@ fn t6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
 }
 
 #[test]
-fn t6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
+fn t_6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let first = bench.call("0:a");
@@ -349,7 +351,7 @@ fn t6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
 }
 
 #[test]
-fn t6_remove_then_promote_the_same_call() {
+fn t_6_remove_then_promote_the_same_call() {
     let mut bench = Bench::running(&[Inline]);
     bench.publish("a b");
     let stuck = bench.call("0:a");
@@ -369,7 +371,7 @@ fn t6_remove_then_promote_the_same_call() {
 }
 
 #[test]
-fn t6_stop_before_the_promotion_makes_it_void() {
+fn t_6_stop_before_the_promotion_makes_it_void() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -385,7 +387,7 @@ fn t6_stop_before_the_promotion_makes_it_void() {
 }
 
 #[test]
-fn t6_stop_after_the_promotion_ends_both_threads() {
+fn t_6_stop_after_the_promotion_ends_both_threads() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -398,7 +400,7 @@ fn t6_stop_after_the_promotion_ends_both_threads() {
 }
 
 #[test]
-fn t6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
+fn t_6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
     let mut bench = Bench::running(&[Auto, Auto, Auto]);
     bench.publish("a");
     let first = bench.call("0:a");
@@ -416,7 +418,7 @@ fn t6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
 }
 
 #[test]
-fn t6_no_thread_for_it_changes_nothing_but_a_count() {
+fn t_6_no_thread_for_it_changes_nothing_but_a_count() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -511,7 +513,7 @@ fn many_short_calls_count_together_until_the_next_boundary() {
 }
 
 #[test]
-fn t7_i_23_removal_in_every_state() {
+fn t_7_i_23_removal_in_every_state() {
     // Waiting to be taken in
     let mut bench = Bench::running(&[]);
     let (id, _) = bench.add(Auto);
@@ -540,7 +542,7 @@ fn t7_i_23_removal_in_every_state() {
 }
 
 #[test]
-fn t7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_passed() {
+fn t_7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_passed() {
     let mut bench = Bench::running(&[Auto, Auto, Auto]);
     bench.publish("a b");
     let first = bench.call("0:a");
@@ -557,7 +559,7 @@ fn t7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_pa
 }
 
 #[test]
-fn t7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
+fn t_7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
     let mut bench = Bench::running(&[Auto]);
     bench.dispatch.remove(0, &mut bench.waste);
     assert!(bench.dispatch.is_erased(0) && !bench.dispatch.is_dropped(0));
@@ -569,7 +571,7 @@ fn t7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
 }
 
 #[test]
-fn t8_stop_lets_go_of_everything_but_the_calls_in_progress() {
+fn t_8_stop_lets_go_of_everything_but_the_calls_in_progress() {
     let mut bench = Bench::running(&[Auto, Auto, Thread]);
     let (waiting, _) = bench.add(Auto);
     bench.publish("a b");
@@ -589,7 +591,7 @@ fn t8_stop_lets_go_of_everything_but_the_calls_in_progress() {
 }
 
 #[test]
-fn t9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
+fn t_9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
     for returns_first in [true, false] {
         let mut bench = Bench::new();
         bench.dispatch = Dispatcher::new(1);
@@ -614,7 +616,7 @@ fn t9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
 }
 
 #[test]
-fn t9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
+fn t_9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
     let mut bench = Bench::new();
     bench.dispatch = Dispatcher::new(3);
     let (_, latch) = bench.add_with(Auto, Some(Duration::from_secs(1)));
