@@ -227,8 +227,26 @@ fn t_2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
     }
 }
 
+/// The shell looks at `must_wait` in the lock section in which it begins to wait.
 #[test]
-fn t_3_an_event_counts_as_handled_also_when_it_panicked() {
+fn t_2_t_5_news_between_the_answer_and_the_wait_keep_the_own_thread_awake() {
+    let mut bench = Bench::running(&[Thread]);
+    assert_eq!(bench.next_own(0).0, "wait");
+    bench.publish("a"); // before it has come to wait
+    assert!(!bench.dispatch.must_wait(0));
+    let lent = bench.own_call(0, "0:a");
+    bench.publish("b"); // during the call
+    bench.give_back(lent);
+    assert!(!bench.dispatch.must_wait(0));
+    let lent = bench.own_call(0, "0:b");
+    bench.give_back(lent);
+    assert_eq!(bench.next_own(0).0, "wait");
+    bench.dispatch.remove(0, &mut bench.waste);
+    assert!(!bench.dispatch.must_wait(0), "t_7 wakes it too");
+}
+
+#[test]
+fn t_3_f_52_an_event_counts_as_handled_also_when_it_panicked() {
     let mut bench = Bench::new();
     let (slot, latch) = bench.add(Auto);
     bench.dispatch.start(bench.now);
@@ -244,7 +262,7 @@ fn t_3_an_event_counts_as_handled_also_when_it_panicked() {
 }
 
 #[test]
-fn t_4_registration_is_between_batches_with_a_snapshot_first() {
+fn t_4_i_13_a_handler_registered_while_a_batch_drains_gets_a_snapshot_first() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a");
     let lent = bench.call("0:a"); // its handler registers another one while the batch drains
@@ -418,6 +436,25 @@ fn t_6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
 }
 
 #[test]
+fn t_6_t_3_a_promoted_call_that_panics_is_handled_and_the_handler_stays_where_it_is() {
+    let mut bench = Bench::new();
+    let (_, latch) = bench.add(Auto);
+    bench.add(Auto);
+    bench.dispatch.start(bench.now);
+    bench.publish_first("a b");
+    let Lent { slot, handler, event, .. } = bench.call("0:a");
+    bench.promote_now();
+    bench.dispatch.returned(slot, handler, event.is_initial(), true, bench.now, &mut bench.waste);
+    assert_eq!(bench.next(0).0, "own");
+    let lent = bench.own_call(0, "0:b");
+    bench.give_back(lent);
+    let status = &bench.dispatch.statuses()[0];
+    assert_eq!((status.handled, status.panics, status.own_thread), (2, 1, true));
+    assert!(latch.is_set());
+    assert_eq!(bench.drain(), "1:a 1:b");
+}
+
+#[test]
 fn t_6_no_thread_for_it_changes_nothing_but_a_count() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
@@ -433,7 +470,7 @@ fn t_6_no_thread_for_it_changes_nothing_but_a_count() {
 }
 
 #[test]
-fn the_watchdog_is_armed_while_something_waits_and_only_then() {
+fn t_6_the_watchdog_is_armed_while_something_waits_and_only_then() {
     // Nothing waits: a handler may take its time.
     let mut bench = Bench::running(&[Auto, Thread]);
     bench.publish("a");
@@ -470,7 +507,7 @@ fn the_watchdog_is_armed_while_something_waits_and_only_then() {
 }
 
 #[test]
-fn what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
+fn t_4_t_6_i_27_what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
     // The queue tells of news once. If a replay comes first, nobody tells again.
     let mut bench = Bench::running(&[]);
     bench.add(Auto);
@@ -482,7 +519,7 @@ fn what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
 }
 
 #[test]
-fn many_short_calls_count_together_until_the_next_boundary() {
+fn t_6_many_short_calls_count_together_until_the_next_boundary() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b c d");
     bench.arrive();
@@ -558,6 +595,25 @@ fn t_7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_p
     assert_eq!(bench.drain(), "");
 }
 
+/// `remove_and_wait` of a sibling ends when the sibling is dropped; what drops it is not the one that asks.
+#[test]
+fn t_7_a_handler_removes_a_sibling_that_is_being_called_on_its_own_thread() {
+    let mut bench = Bench::running(&[Auto, Thread]);
+    bench.publish("a b");
+    let sibling = bench.own_call(1, "1:a");
+    let own = bench.call("0:a");
+    bench.dispatch.remove(1, &mut bench.waste);
+    assert!(!bench.dispatch.is_erased(1), "its call is out");
+    assert!(bench.give_back(sibling), "who waits is woken");
+    assert!(bench.dispatch.is_erased(1) && !bench.dispatch.is_dropped(1));
+    let erased = std::mem::take(&mut bench.waste).erased;
+    bench.dispatch.dropped(&erased);
+    assert!(bench.dispatch.is_dropped(1));
+    assert_eq!(bench.next_own(1).0, "exit");
+    bench.give_back(own);
+    assert_eq!(bench.drain(), "0:b");
+}
+
 #[test]
 fn t_7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
     let mut bench = Bench::running(&[Auto]);
@@ -571,7 +627,7 @@ fn t_7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
 }
 
 #[test]
-fn t_8_stop_lets_go_of_everything_but_the_calls_in_progress() {
+fn t_8_i_3_i_8_stop_lets_go_of_everything_but_the_calls_in_progress() {
     let mut bench = Bench::running(&[Auto, Auto, Thread]);
     let (waiting, _) = bench.add(Auto);
     bench.publish("a b");
@@ -637,7 +693,7 @@ fn t_9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
 }
 
 #[test]
-fn i_40_each_handler_is_resynced_at_its_own_exact_period() {
+fn i_40_i_43_each_handler_is_resynced_at_its_own_exact_period() {
     let mut bench = Bench::new();
     for seconds in [0, 2, 3] {
         bench.add_with(Auto, (seconds > 0).then(|| Duration::from_secs(seconds)));

@@ -57,6 +57,8 @@ struct World {
     stopped: bool,
     /// What each handler has been told.
     told: BTreeMap<SlotId, Known>,
+    /// The objects of the first list, or of its replay, that each has not handled; those that are gone left out.
+    owed: BTreeMap<SlotId, BTreeSet<String>>,
     latches: BTreeMap<SlotId, Latch>,
     removed: BTreeSet<SlotId>,
     /// The handlers that are being called.
@@ -84,6 +86,7 @@ impl World {
             listed: false,
             stopped: false,
             told: BTreeMap::new(),
+            owed: BTreeMap::new(),
             latches: BTreeMap::new(),
             removed: BTreeSet::new(),
             inside: BTreeSet::new(),
@@ -149,12 +152,20 @@ impl World {
         }
     }
 
+    /// T9: no latch is set before its handler has handled what it is owed.
+    fn check_latches(&self) {
+        for (slot, latch) in &self.latches {
+            assert!(!latch.is_set() || self.owed[slot].is_empty(), "{slot} is owed {:?}", self.owed[slot]);
+        }
+    }
+
     fn register(&mut self, delivery: Delivery, pick: usize) {
         let handler = Box::new(Handler { drops: Arc::clone(&self.bench.drops) });
         let resync = (pick.is_multiple_of(3)).then(|| Duration::from_secs(1));
         match self.bench.dispatch.register(handler, delivery, resync) {
             Ok((slot, latch)) => {
                 self.told.insert(slot, Known::new());
+                self.owed.insert(slot, BTreeSet::new());
                 self.latches.insert(slot, latch);
             }
             Err(handler) => {
@@ -174,6 +185,9 @@ impl World {
     fn give_back(&mut self, lent: Lent<Item>, pick: usize) {
         let Lent { slot, handler, event, .. } = lent;
         self.inside.remove(&slot);
+        if event.is_initial() {
+            self.owed.entry(slot).and_modify(|owed| _ = owed.remove(&event.object().name));
+        }
         let (dispatch, waste) = (&mut self.bench.dispatch, &mut self.bench.waste);
         let panicked = pick.is_multiple_of(5);
         dispatch.returned(slot, handler, event.is_initial(), panicked, self.bench.now, waste);
@@ -222,6 +236,9 @@ impl World {
             .iter()
             .map(|(name, state)| Event::Added { object: object(name, *state), initial: true });
         let replay = Arc::new(replay.collect());
+        for waiting in &self.bench.dispatch.commands {
+            self.owed.insert(waiting.id, self.store.keys().cloned().collect());
+        }
         let own = self.bench.dispatch.admit(&replay, self.bench.now, &mut self.bench.waste);
         self.own.extend(own.into_iter().map(|slot| (slot, None)));
     }
@@ -236,6 +253,17 @@ impl World {
         let first = !self.listed;
         self.listed = true;
         if first || !events.is_empty() {
+            let there: Vec<_> = self.bench.dispatch.statuses().iter().map(|status| status.id).collect();
+            for event in &events {
+                for (slot, owed) in self.owed.iter_mut().filter(|(slot, _)| there.contains(slot)) {
+                    match event {
+                        Event::Added { object, initial: true } => _ = owed.insert(object.name.clone()),
+                        Event::Deleted { object, .. } => _ = owed.remove(&object.name),
+                        _ => {}
+                    }
+                    assert!(!self.latches[slot].is_set() || !first, "synced before the first list");
+                }
+            }
             self.bench.dispatch.publish(&Arc::new(events), first, &mut self.bench.waste);
         }
         if self.bench.dispatch.resync_due(self.bench.now) {
@@ -337,6 +365,7 @@ proptest! {
                 world.step(Step::Stop, 0);
             }
             world.step(step, pick);
+            world.check_latches();
         }
         world.check();
     }
