@@ -1,0 +1,241 @@
+//! Checks on `docs/semantics.md`: that no statement is missing, and that what it says of tests is true.
+//!
+//! The numbers that must be there are listed here, not read from the page.
+
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::ops::RangeInclusive;
+use std::path::{Path, PathBuf};
+
+/// Statements of one letter: the numbers there are, and which of them are no contract (M).
+struct Letter {
+    heading: &'static str,
+    prefix: &'static str,
+    numbers: &'static [RangeInclusive<u32>],
+    no_contract: &'static [u32],
+}
+
+/// A table of the page each: two of them share the letter F.
+const LETTERS: &[Letter] = &[
+    letter("The queue before the store (Q)", "Q-", &[1..=6], &[]),
+    letter("The order of the queue (F)", "F-", &[1..=16], &[]),
+    letter("The older queue (D)", "D-", &[1..=8], &[]),
+    letter("Applying deltas (C)", "C-", &[1..=13], &[13]),
+    letter("SharedInformer (I)", "I-", &[1..=8, 10..=16, 20..=29, 40..=46, 50..=51, 60..=62], &[45, 46]),
+    letter("Store and indexes (S)", "S-", &[1..=15], &[14]),
+    letter("Listers (LS)", "LS-", &[1..=7], &[5]),
+    letter("SharedInformerFactory (FA)", "FA-", &[1..=12], &[]),
+    letter("Dynamic and metadata informers (DY)", "DY-", &[1..=9], &[]),
+    letter("Mutation detector (MD)", "MD-", &[1..=1], &[]),
+    letter("Sync tracking (ST)", "ST-", &[1..=3], &[]),
+    letter("Mutation cache (MC)", "MC-", &[1..=4], &[4]),
+    letter("Consistency check (CD)", "CD-", &[1..=1], &[]),
+    letter("Reading your own writes (SC)", "SC-", &[1..=2], &[]),
+    letter("Feature gates (FG)", "FG-", &[1..=1], &[]),
+    letter("Faults: queue, store, index (F-38 to F-47)", "F-", &[38..=42, 45..=45, 47..=47], &[]),
+    letter("Faults: handlers, sync, lifecycle (F-48 to F-63)", "F-", &[48..=56, 59..=60, 62..=63], &[]),
+    letter("Decisions (D1 to D17)", "D", &[1..=5, 8..=8, 12..=12, 15..=15, 17..=17], &[]),
+    letter("Machines (T1 to T9)", "T", &[1..=9], &[]),
+];
+
+const fn letter(
+    heading: &'static str,
+    prefix: &'static str,
+    numbers: &'static [RangeInclusive<u32>],
+    no_contract: &'static [u32],
+) -> Letter {
+    Letter { heading, prefix, numbers, no_contract }
+}
+
+/// A row of one of the tables.
+#[derive(Debug)]
+struct Row {
+    /// `I-27`, without its tag.
+    statement: String,
+    tag: String,
+    verdict: String,
+    /// Tests and reasons.
+    place: String,
+}
+
+/// A test that a row names, and its file.
+#[derive(Debug, PartialEq)]
+struct Named {
+    test: String,
+    file: Option<String>,
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/semantics.md")).unwrap()
+}
+
+/// The rows of each table, by its heading.
+fn tables(page: &str) -> BTreeMap<String, Vec<Row>> {
+    let mut tables = BTreeMap::<String, Vec<Row>>::new();
+    let mut heading = String::new();
+    for line in page.lines() {
+        if let Some(text) = line.strip_prefix("## ") {
+            heading = text.to_owned();
+        } else if let Some(line) = line.strip_prefix("| ")
+            && !line.starts_with("statement |")
+        {
+            let cells: Vec<_> = line.split('|').map(str::trim).collect();
+            let [statement, _short, verdict, place, ""] = cells[..] else {
+                panic!("{heading}: not four columns: {line}");
+            };
+            let (statement, tag) = statement.split_once(' ').unwrap_or((statement, ""));
+            tables.entry(heading.clone()).or_default().push(Row {
+                statement: statement.to_owned(),
+                tag: tag.to_owned(),
+                verdict: verdict.to_owned(),
+                place: place.to_owned(),
+            });
+        }
+    }
+    tables
+}
+
+/// What in backticks is a test, and the file in backticks that follows it.
+///
+/// A test begins with a number of a statement (`i_27_…`, `d1_…`); a file ends in `.rs`.
+fn named(place: &str) -> Vec<Named> {
+    let mut found = Vec::<Named>::new();
+    for word in place.split('`').skip(1).step_by(2) {
+        if word.ends_with(".rs") {
+            for named in found.iter_mut().rev().take_while(|named| named.file.is_none()) {
+                named.file = Some(word.to_owned());
+            }
+        } else if carries_a_number(word) {
+            found.push(Named { test: word.to_owned(), file: None });
+        }
+    }
+    found
+}
+
+fn carries_a_number(word: &str) -> bool {
+    let letters = word.trim_start_matches(|c: char| c.is_ascii_lowercase());
+    let digits = letters.strip_prefix('_').unwrap_or(letters);
+    word.len() - letters.len() <= 2
+        && digits.starts_with(|c: char| c.is_ascii_digit())
+        && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// Whether the name of a test carries the number of a statement: `i_27_…`, `c_1_i_27_…`, `d1_…`.
+fn carries(test: &str, statement: &str) -> bool {
+    let test = format!("_{test}_");
+    let wanted = statement.to_lowercase().replace('-', "_");
+    test.contains(&format!("_{wanted}_"))
+        // Decisions are written both ways.
+        || !statement.contains('-') && test.contains(&format!("_{}_{}_", &wanted[..1], &wanted[1..]))
+}
+
+/// Whether a reason names a decision: a `D` and a number.
+fn names_a_decision(reason: &str) -> bool {
+    let mut words = reason.split(|c: char| !c.is_ascii_alphanumeric() && c != '-');
+    words.any(|word| word.strip_prefix('D').is_some_and(|number| number.parse::<u32>().is_ok()))
+}
+
+fn no_findings(findings: Vec<String>) {
+    assert!(findings.is_empty(), "{}", findings.join("\n"));
+}
+
+#[test]
+fn every_number_has_one_row_in_its_table() {
+    let mut tables = tables(&page());
+    for letter in LETTERS {
+        let rows =
+            tables.remove(letter.heading).unwrap_or_else(|| panic!("no table under `{}`", letter.heading));
+        let there: Vec<_> = rows.iter().map(|row| row.statement.clone()).collect();
+        let wanted: Vec<_> = letter
+            .numbers
+            .iter()
+            .cloned()
+            .flatten()
+            .map(|number| format!("{}{number}", letter.prefix))
+            .collect();
+        assert_eq!(there, wanted, "{}", letter.heading);
+        if letter.prefix.ends_with('-') && !rows[0].tag.starts_with("fault") {
+            for row in &rows {
+                let number = row.statement.rsplit('-').next().unwrap().parse().unwrap();
+                let contract = !letter.no_contract.contains(&number);
+                assert_eq!(
+                    row.tag.split(' ').any(|tag| tag == "M"),
+                    contract,
+                    "the tag of {}",
+                    row.statement
+                );
+            }
+        }
+    }
+    assert!(tables.is_empty(), "tables that nobody asked for: {:?}", tables.keys());
+}
+
+#[test]
+fn every_row_has_a_verdict_and_a_contract_that_is_not_kept_names_the_decision() {
+    let mut findings = Vec::new();
+    for row in tables(&page()).values().flatten() {
+        let statement = &row.statement;
+        match row.verdict.as_str() {
+            "kept" => {
+                if !named(&row.place).iter().any(|named| carries(&named.test, statement)) {
+                    findings.push(format!("{statement}: kept, but no test carries its number"));
+                }
+            }
+            "changed" | "not applicable" => {
+                if row.place.len() < 20 {
+                    findings.push(format!("{statement}: {} without a reason", row.verdict));
+                }
+                let contract = row.tag.split(' ').any(|tag| tag == "M");
+                if contract && !names_a_decision(&row.place) {
+                    findings.push(format!("{statement}: a contract, {} without a decision", row.verdict));
+                }
+            }
+            other => findings.push(format!("{statement}: the verdict `{other}` is none")),
+        }
+    }
+    no_findings(findings);
+}
+
+#[test]
+fn every_test_that_is_named_exists() {
+    let mut findings = Vec::new();
+    let mut files = BTreeMap::<String, BTreeSet<String>>::new();
+    for row in tables(&page()).values().flatten() {
+        for Named { test, file } in named(&row.place) {
+            let Some(file) = file else {
+                findings.push(format!("{}: `{test}` is in no file", row.statement));
+                continue;
+            };
+            let tests = files.entry(file.clone()).or_insert_with(|| functions(&root().join(&file)));
+            if !tests.contains(&test) {
+                findings.push(format!("{}: no `fn {test}` in {file}", row.statement));
+            }
+        }
+    }
+    no_findings(findings);
+}
+
+/// The names of the functions of a file; none, if there is no such file.
+fn functions(path: &Path) -> BTreeSet<String> {
+    let text = fs::read_to_string(path).unwrap_or_default();
+    let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
+    names.filter_map(|rest| rest.split(['(', '<']).next()).map(str::to_owned).collect()
+}
+
+#[test]
+fn tests_and_files_are_read_out_of_a_row() {
+    let place = "the end of `wait_for`: `i_27_a`, `c_1_i_27_b` in `a/b.rs`; `d1_c` in `c.rs`; `t9_d`";
+    let expected =
+        [("i_27_a", Some("a/b.rs")), ("c_1_i_27_b", Some("a/b.rs")), ("d1_c", Some("c.rs")), ("t9_d", None)]
+            .map(|(test, file)| Named { test: test.to_owned(), file: file.map(str::to_owned) });
+    assert_eq!(named(place), expected);
+    assert!(carries("c_1_i_27_b", "I-27") && carries("c_1_i_27_b", "C-1") && !carries("c_1_i_27_b", "I-2"));
+    assert!(carries("d1_c", "D1") && carries("x_1_d_12_c", "D12") && !carries("d1_c", "D-1"));
+    assert!(names_a_decision("another identity (D4): Deleted") && !names_a_decision("see D-4 and D"));
+}
