@@ -3,6 +3,11 @@
 
 mod guarantees;
 mod handlers;
+mod leaks;
 mod lifecycle;
+mod panics;
 mod reflector;
+mod stages;
+mod support;
+mod telling;
 mod wait;

@@ -248,7 +248,7 @@ impl World {
         self.bench.dispatch.took(self.bench.news);
         let mut events = Vec::new();
         for change in 0..pick % 4 {
-            self.change(&["a", "b", "c", "d"][(pick / 4 + change) % 4], pick / 16 + change, &mut events);
+            self.change(["a", "b", "c", "d"][(pick / 4 + change) % 4], pick / 16 + change, &mut events);
         }
         let first = !self.listed;
         self.listed = true;
