@@ -5,6 +5,7 @@ mod guarantees;
 mod handlers;
 mod leaks;
 mod lifecycle;
+mod logged;
 mod panics;
 mod reflector;
 mod stages;

@@ -15,6 +15,7 @@ use informer_testkit::{
     status_error, within,
 };
 
+use crate::logged;
 use crate::support::{LONG, lose_patience, object};
 
 /// Threads are told apart by the name of their source: no two cells have one.
@@ -268,6 +269,7 @@ fn end_inside(
 ) {
     for drops in [false, true] {
         let name = format!("{name}-{}", if drops { "d" } else { "s" });
+        logged::keep();
         let (source, clock, gate) = (source(&name), ManualClock::new(), Gate::new("the slot is filled"));
         let mark = ThreadMark::of(&name);
         let inside = Inside { slot: Arc::default(), drops, filled: gate.pass(), done: Probe::new(None) };
@@ -287,6 +289,10 @@ fn end_inside(
         }
         mark.assert_none_left();
         assert_eq!(clock.pending(), 0, "{name}");
+        // A drop that waits for its own thread waits in vain, and says so in the end.
+        let said: Vec<_> =
+            logged::about(&name).into_iter().filter(|line| line.contains("has not ended")).collect();
+        assert!(said.is_empty(), "{said:?}");
     }
 }
 
@@ -411,6 +417,7 @@ fn d_12_f_51_stop_join_and_drop_in_the_destructor_of_an_object() {
     for drops in [false, true] {
         let name = if drops { "w-object-d" } else { "w-object-s" };
         let mark = ThreadMark::of(name);
+        logged::keep();
         let slot: Arc<Mutex<Option<SharedInformer<Dropping>>>> = Arc::default();
         let done = Probe::new(None);
         let (theirs, tell) = (Arc::clone(&slot), done.clone());
@@ -443,6 +450,7 @@ fn d_12_f_51_stop_join_and_drop_in_the_destructor_of_an_object() {
             within("the join", move || informer.join()).unwrap();
         }
         mark.assert_none_left();
+        assert!(logged::about(name).iter().all(|line| !line.contains("has not ended")), "{name}");
     }
 }
 
