@@ -110,13 +110,15 @@ fn d_2_f_48_a_blocked_handler_holds_what_it_has_still_to_be_told_and_no_more() {
     let clock = ManualClock::new();
     let (source, informer, count) = ground(&clock, 8);
     let (gate, slow, quick) = (Gate::new("blocked"), Recorder::new(), Recorder::new());
-    slow.block_at(1, &gate);
+    slow.block_at(11, &gate); // the first change after the first list
     let registration = informer.add_event_handler(slow.clone()).unwrap();
     informer.add_event_handler(quick.clone()).unwrap();
     informer.start().unwrap();
+    quick.wait_for_returned(10);
+    source.update(counted("default/0", 0));
     gate.wait_for_waiting(1);
     lose_patience(&clock);
-    quick.wait_for_returned(10);
+    quick.wait_for_returned(11);
     for round in 1..=100 {
         for at in 0..10 {
             source.update(counted(&format!("default/{at}"), round));
@@ -124,15 +126,14 @@ fn d_2_f_48_a_blocked_handler_holds_what_it_has_still_to_be_told_and_no_more() {
         reach(&informer, &source);
     }
     settle(&informer);
-    // Ten in the store; for each the first state that it has not been told of, and the one it is told of now.
-    let most = 10 + 10 + 1 + 10;
+    // Ten in the store; of each the state that the blocked handler knows; and the state it is told of now.
     let now = live(&count, true);
-    assert!(now <= most, "{now} objects live, at most {most} should");
+    assert!((20..=22).contains(&now), "{now} objects live");
     assert!(informer.status().handlers[0].folded > 900);
     // A removal lets go of the backlog at once, of the call's object with its return.
     registration.remove();
     settle(&informer);
-    assert!(live(&count, true) <= 11, "{}", live(&count, true));
+    assert!(live(&count, true) <= 12, "{}", live(&count, true));
     gate.open();
     within("the end of the call", move || registration.remove_and_wait()).unwrap();
     settle(&informer);
@@ -169,7 +170,7 @@ fn f_56_no_object_outlives_a_stopped_informer_and_its_store() {
             drop(store);
             // A registration and a weak handle hold nothing.
             assert_eq!(Arc::strong_count(&count), 1, "started {started}, blocked {blocked}");
-            assert!(!started || registration.has_synced() || blocked);
+            drop(registration);
         }
     }
 }
