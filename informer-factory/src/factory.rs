@@ -119,7 +119,8 @@ impl SharedInformerFactory {
     /// The informer of objects `T`: a typed object, or [`Lazy`](informer_core::Lazy) of one. The same for everyone who
     /// asks (FA-1).
     ///
-    /// Asked for again after it was stopped, it is a new one, without the old one's handlers.
+    /// Asked for again after it was stopped, it is a new one, without the old one's handlers. After a shutdown there is
+    /// nothing new: it is the stopped one, with what it held, or one that is stopped and empty (FA-6).
     #[track_caller]
     #[must_use]
     pub fn informer<T: Representation>(&self) -> SharedInformer<T>
@@ -237,8 +238,12 @@ impl SharedInformerFactory {
                 continue; // somebody else was quicker: theirs is the one, unless it is stopped by then
             }
             let old = registry.insert(key, &informer, options, caller);
+            let over = registry.shut_down;
             drop(registry);
             drop(old); // a stopped one; its last handle may wait for its threads, so never under the lock
+            if over {
+                informer.stop(); // nobody would end it
+            }
             return Ok(informer);
         }
     }

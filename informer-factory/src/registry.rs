@@ -46,14 +46,19 @@ pub(crate) struct Registry {
 }
 
 impl Registry {
-    /// The informer under `key` that has not been stopped, its options, and who asked first.
+    /// The informer under `key`, its options, and who asked first. One that was stopped counts only after a shutdown,
+    /// when no other will come.
     pub(crate) fn get<T: Object>(
         &self,
         key: &Key,
     ) -> Option<(&SharedInformer<T>, &InformerOptions<T>, &'static Location<'static>)> {
         let entry = self.entries.get(key)?;
         let typed = entry.typed.downcast_ref::<Typed<T>>()?;
-        (!typed.informer.is_stopped()).then_some((&typed.informer, &typed.options, entry.caller))
+        (self.shut_down || !typed.informer.is_stopped()).then_some((
+            &typed.informer,
+            &typed.options,
+            entry.caller,
+        ))
     }
 
     /// Puts an informer under `key`; a stopped one that stood there goes, and is handed out.

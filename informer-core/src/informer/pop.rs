@@ -136,7 +136,8 @@ fn admit<T: Object>(shared: &Arc<Shared<T>>) {
         shared.store.list().into_iter().map(|object| Event::Added { object, initial: true }).collect();
     let replay = Arc::new(replay);
     let mut waste = Waste::default();
-    let own = shared.dispatch.lock().admit(&replay, shared.clock.now(), &mut waste);
+    let now = shared.clock.now();
+    let own = shared.dispatch.lock().admit(&replay, now, &mut waste);
     shared.dispatch.notify_all();
     for slot in own {
         if let Err(error) = shared.spawn_own(slot) {

@@ -94,7 +94,8 @@ impl<T: Object> Shared<T> {
         }
         let reader = self.reader.lock().take();
         let Some(reflector) = reader else { return Ok(()) };
-        let (epoch, own) = self.dispatch.lock().start(self.clock.now());
+        let now = self.clock.now();
+        let (epoch, own) = self.dispatch.lock().start(now);
         let mine = Arc::clone(self);
         let mut outcome = self.spawn("pop", move || pop::run(&mine, epoch));
         for slot in own {
@@ -154,7 +155,9 @@ impl<T: Object> Shared<T> {
         queued.into_iter().for_each(Delta::discard);
         // A reader that was never started takes its source and transform with it.
         let reader = self.reader.lock().take();
-        discard(reader);
+        if let Some(reflector) = reader {
+            reflector.discard();
+        }
     }
 
     pub(super) fn add_handler(
@@ -369,6 +372,12 @@ impl<T: Object> Shared<T> {
     }
 }
 
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        discard(self.on_error.take()); // what else is the user's has gone at the stop, or goes with the store
+    }
+}
+
 /// The threads of one informer: listed as they are spawned, taken as they are joined.
 #[derive(Default)]
 pub(super) struct Threads {
@@ -378,8 +387,10 @@ pub(super) struct Threads {
 #[derive(Default)]
 struct List {
     handles: Vec<JoinHandle<()>>,
-    /// Somebody is joining; others wait for it.
+    /// Threads that have not come to their end.
     running: usize,
+    /// Somebody joins what has ended; others wait until that is done.
+    joining: bool,
     closed: bool,
 }
 
@@ -433,15 +444,18 @@ impl Threads {
     /// Waits until every thread has ended.
     pub(super) fn join_all(&self) {
         let mut list = self.list.lock();
-        while list.running > 0 {
+        while list.running > 0 || list.joining {
             self.list.wait(&mut list);
         }
         let handles = std::mem::take(&mut list.handles);
+        list.joining = true;
         drop(list);
         for handle in handles {
             // A panic was printed by its thread; there is nobody to pass it to.
             let _ = handle.join();
         }
+        self.list.lock().joining = false;
+        self.list.notify_all();
     }
 
     /// As [`join_all`](Threads::join_all), for at most `patience` of real time. Answers whether all have ended.

@@ -9,7 +9,7 @@ use super::machine::{Ended, Machine, Settings, Step, Verdict, Watched};
 use super::sink::{PageSink, Pages, Stream, Transform, Why};
 use super::{Heard, Phase, Report, Target};
 use crate::backoff::Random;
-use crate::contain::contain;
+use crate::contain::{contain, discard};
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::KeyRef;
 use crate::list_watch::{BadObject, ListRequest, ListSink, ListWatch, WatchEnd, WatchRequest};
@@ -47,6 +47,14 @@ impl<T: Object> Reflector<T> {
             }
         }
         run.target.phase(Phase::Stopped);
+        self.discard();
+    }
+
+    /// Drops what is the user's piece by piece, so that of several destructors that panic each is caught.
+    pub(crate) fn discard(self) {
+        discard(self.source);
+        discard(self.transform);
+        discard(self.clock);
     }
 }
 

@@ -208,6 +208,12 @@ fn matches(selector: &Selector, labels: &Labels<'_>) -> bool {
     }
 }
 
+impl<T> Drop for Shared<T> {
+    fn drop(&mut self) {
+        self.table.get_mut().discard();
+    }
+}
+
 impl<T> Clone for Store<T> {
     fn clone(&self) -> Self {
         Store { shared: Arc::clone(&self.shared) }

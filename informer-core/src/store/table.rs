@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::index::AnyIndex;
+use crate::contain::discard_all;
 use crate::key::{KeyRef, Keyed, ObjectKey};
 
 /// The net effect of a batch on one key. Keys are unique within a batch.
@@ -84,6 +85,14 @@ impl<T> Table<T> {
         for (index, values) in self.indexes.iter_mut().zip(prepared) {
             index.apply(changes, values.as_mut());
         }
+    }
+
+    /// Drops everything, object by object: of several destructors that panic, each is caught. Not under a lock.
+    pub(crate) fn discard(&mut self) {
+        for objects in std::mem::take(&mut self.namespaces).into_values() {
+            discard_all(objects.into_values());
+        }
+        discard_all(std::mem::take(&mut self.indexes));
     }
 
     fn insert(&mut self, key: &ObjectKey, object: &Arc<T>) -> Option<Arc<T>> {

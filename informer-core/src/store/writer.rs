@@ -77,6 +77,12 @@ impl<T: Object> StoreWriter<T> {
     }
 }
 
+impl<T> Drop for StoreWriter<T> {
+    fn drop(&mut self) {
+        discard_all(std::mem::take(&mut self.functions));
+    }
+}
+
 impl<T: Object> Store<T> {
     /// Ends every wait on this store, now and later.
     pub(crate) fn stop_waits(&self) {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Error, Event, EventHandler, Index, Object, ObjectKey, SharedInformer};
+use informer_core::{Error, ErrorKind, Event, EventHandler, Index, Object, ObjectKey, SharedInformer};
 use informer_testkit::{FakeSource, Gate, ManualClock, Probe, Recorder, TestObject, ThreadMark, states};
 
 const LONG: Duration = Duration::from_secs(20);
@@ -59,7 +59,7 @@ fn promise_1_store_before_handler() {
 }
 
 #[test]
-fn promise_2_events_replay_to_the_store() {
+fn promise_2_i_20_events_replay_to_the_store() {
     let (source, informer) = running();
     let seen = Recorder::new();
     informer.add_event_handler(seen.clone()).unwrap().wait_synced(LONG).unwrap();
@@ -75,7 +75,7 @@ fn promise_2_events_replay_to_the_store() {
 }
 
 #[test]
-fn promise_3_every_handler_hears_the_order_of_arrival() {
+fn promise_3_i_26_every_handler_hears_the_order_of_arrival() {
     let (source, informer) = running();
     let handlers = [Recorder::new(), Recorder::new()];
     for handler in &handlers {
@@ -120,7 +120,7 @@ fn promise_4_calls_to_one_handler_never_overlap() {
 }
 
 #[test]
-fn promise_5_a_late_handler_gets_a_replay_and_syncs() {
+fn promise_5_i_13_a_late_handler_gets_a_replay_and_syncs() {
     let (source, informer) = running();
     let gate = Gate::new("first add");
     let late = Recorder::new();
@@ -167,7 +167,7 @@ fn promise_6_a_new_uid_is_a_delete_and_an_add() {
 }
 
 #[test]
-fn promise_7_a_relist_is_a_diff() {
+fn promise_7_i_45_a_relist_is_a_diff() {
     let source = FakeSource::new();
     for key in ["default/same", "default/changed", "default/gone"] {
         source.create(object(key));
@@ -254,7 +254,7 @@ fn promise_10_stop_is_prompt_and_joins_everything() {
 }
 
 #[test]
-fn waits_on_the_informers_own_threads_answer_would_block() {
+fn d_12_waits_on_the_informers_own_threads_answer_would_block() {
     let (_source, informer) = running();
     let answers = Probe::new(None::<Vec<Error>>);
     let (weak, tell) = (informer.downgrade(), answers.clone());
@@ -275,7 +275,7 @@ fn waits_on_the_informers_own_threads_answer_would_block() {
 }
 
 #[test]
-fn wait_for_shows_your_own_write() {
+fn d_1_wait_for_shows_your_own_write() {
     let (source, informer) = running();
     let written = source.update(object("default/a").value(7));
     let meta = written.meta();
@@ -287,7 +287,7 @@ fn wait_for_shows_your_own_write() {
 }
 
 #[test]
-fn an_index_can_come_late_and_follows() {
+fn i_50_i_51_an_index_can_come_late_and_follows() {
     let (source, informer) = running();
     let by_value: Index<TestObject, u64> = Index::new("by-value", |object: &TestObject| [object.value]);
     assert!(by_value.get(&informer.store(), &0).is_err());
@@ -300,7 +300,13 @@ fn an_index_can_come_late_and_follows() {
         .unwrap();
     assert_eq!(by_value.keys(&informer.store(), &7).unwrap(), [ObjectKey::new("default", "a")]);
     assert_eq!(by_value.get(&informer.store(), &0).unwrap().len(), 2);
-    assert!(informer.add_index(&by_value).is_err());
+    let again: Index<TestObject, String> =
+        Index::new("by-value", |object: &TestObject| [object.name.clone()]);
+    for error in [informer.add_index(&by_value).unwrap_err(), informer.add_index(&again).unwrap_err()] {
+        assert_eq!(error.kind(), ErrorKind::DuplicateIndex);
+    }
+    assert!(again.get(&informer.store(), "a").is_err(), "nothing was added");
+    assert_eq!(by_value.get(&informer.store(), &0).unwrap().len(), 2, "and the first one is as it was");
 }
 
 #[test]

@@ -6,64 +6,11 @@ use std::time::Duration;
 
 use informer_core::sync::{Mutex, spawn};
 use informer_core::{
-    ChangeKind, Delivery, ErrorKind, Event, EventHandler, Flow, HandlerOptions, Index, Labels, ListEnd,
-    ListRequest, ListSink, ListWatch, MetaView, Object, Registration, Result, SharedInformer, Stop, WatchEnd,
-    WatchRequest, WatchSink,
+    Delivery, Event, EventHandler, HandlerOptions, Index, Registration, Result, SharedInformer,
 };
-use informer_testkit::{
-    FakeSource, Gate, ManualClock, Probe, RecordKind, Recorder, TestObject, states, within,
-};
+use informer_testkit::{Gate, ManualClock, Probe, RecordKind, Recorder, TestObject, states, within};
 
-const LONG: Duration = Duration::from_secs(20);
-const PATIENCE: Duration = Duration::from_millis(251);
-
-fn object(key: &str) -> TestObject {
-    TestObject::new(key)
-}
-
-fn source_of(keys: &[&str]) -> FakeSource {
-    let source = FakeSource::new();
-    for key in keys {
-        source.create(object(key));
-    }
-    source
-}
-
-/// An informer on `source` that has synced.
-fn synced(source: &FakeSource) -> SharedInformer<TestObject> {
-    let informer = SharedInformer::builder(source.clone()).build();
-    informer.start().unwrap();
-    informer.wait_synced(LONG).unwrap();
-    informer
-}
-
-/// As `synced`, by a clock of the test's.
-fn synced_by(clock: &ManualClock, source: &FakeSource) -> SharedInformer<TestObject> {
-    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).build();
-    informer.start().unwrap();
-    let theirs = informer.clone();
-    within("the first list", move || theirs.wait_synced(LONG)).unwrap();
-    informer
-}
-
-/// Waits until the store has got `written`; a wait by a manual clock would not end by itself.
-fn reach(informer: &SharedInformer<TestObject>, written: TestObject) {
-    let store = informer.store();
-    within("the store to show a write", move || {
-        store.wait_for(&written.key(), &written.uid, &written.resource_version, LONG)
-    })
-    .unwrap();
-}
-
-/// Waits until the watchdog is armed, and lets its time pass.
-fn lose_patience(clock: &ManualClock) {
-    clock.wait_for_alarm("the watchdog", |until| until <= PATIENCE);
-    clock.advance(PATIENCE);
-}
-
-fn has_last(records: &[informer_testkit::Record]) -> bool {
-    records.iter().any(|record| record.key.name() == "last")
-}
+use crate::support::{LONG, PATIENCE, has_last, lose_patience, object, reach, source_of, synced, synced_by};
 
 #[test]
 fn i_21_f_53_handlers_added_while_events_flow_miss_nothing_and_get_nothing_twice() {
@@ -107,7 +54,7 @@ fn i_21_f_53_handlers_added_while_events_flow_miss_nothing_and_get_nothing_twice
 }
 
 #[test]
-fn i_22_one_handler_twice_is_told_twice_and_removing_one_leaves_the_other() {
+fn i_22_i_24_one_handler_twice_is_told_twice_and_removing_one_leaves_the_other() {
     let source = source_of(&["default/a"]);
     let informer = synced(&source);
     let seen = Recorder::new();
@@ -121,7 +68,7 @@ fn i_22_one_handler_twice_is_told_twice_and_removing_one_leaves_the_other() {
     source.create(object("default/last"));
     seen.wait_until("the last object", has_last);
     assert_eq!(seen.len(), 4);
-    first.remove(); // i_24: again is nothing
+    first.remove(); // again is nothing
     assert_eq!(informer.status().handlers.len(), 1);
     drop(second);
     assert_eq!(informer.status().handlers.len(), 1, "dropping a registration removes nothing");
@@ -179,7 +126,7 @@ fn i_23_i_25_removal_returns_at_once_and_the_waiting_form_after_the_call_and_the
 }
 
 #[test]
-fn t7_a_handler_removes_itself_its_siblings_and_is_not_waited_for() {
+fn t_7_f_51_a_handler_removes_itself_its_siblings_and_is_not_waited_for() {
     let source = source_of(&["default/a"]);
     let informer = SharedInformer::builder(source.clone()).build();
     let siblings: Arc<Mutex<Vec<Registration<TestObject>>>> = Arc::default();
@@ -231,48 +178,6 @@ fn a_destructor_that_waits_for_its_own_end_is_told_that_it_would_block() {
 }
 
 #[test]
-fn f_49_a_panic_in_a_handler_is_skipped_and_counted() {
-    let source = source_of(&["default/a", "default/b", "default/c", "default/d", "default/e"]);
-    let informer = SharedInformer::builder(source.clone()).build();
-    let seen = Recorder::new();
-    seen.panic_at(2);
-    seen.panic_at(5);
-    let registration = informer.add_event_handler(seen.clone()).unwrap();
-    informer.start().unwrap();
-    registration.wait_synced(LONG).unwrap();
-    assert_eq!(seen.len(), 5, "it gets all the others");
-    assert_eq!(informer.lister().list().len(), 5);
-    source.create(object("default/f"));
-    seen.wait_for_returned(6);
-    let status = informer.status();
-    assert_eq!((status.handlers[0].panics, status.handlers[0].synced), (2, true));
-}
-
-#[test]
-fn a_panic_in_the_destructor_of_a_handler_ends_there() {
-    struct Loud;
-    impl EventHandler<TestObject> for Loud {
-        fn on_event(&mut self, _: &Event<TestObject>) {
-            std::panic::panic_any(Loud); // the payload's destructor panics as well
-        }
-    }
-    impl Drop for Loud {
-        fn drop(&mut self) {
-            panic!("told to");
-        }
-    }
-    let source = source_of(&["default/a"]);
-    let informer = synced(&source);
-    let seen = Recorder::new();
-    let loud = informer.add_event_handler(Loud).unwrap();
-    informer.add_event_handler(seen.clone()).unwrap();
-    loud.wait_synced(LONG).unwrap();
-    loud.remove_and_wait().unwrap();
-    source.create(object("default/b"));
-    seen.wait_for(2);
-}
-
-#[test]
 fn s_14_a_panic_in_an_index_function_is_reported_and_the_object_is_there() {
     let source = source_of(&["default/a", "default/b"]);
     let reports = Probe::new(0);
@@ -319,80 +224,6 @@ fn i_60_d8_a_transform_that_panics_on_an_object_leaves_its_older_state() {
     assert_eq!(informer.status().stale.len(), 1);
 }
 
-/// An object whose destructor panics.
-struct Loud {
-    version: String,
-}
-
-impl Object for Loud {
-    fn meta(&self) -> MetaView<'_> {
-        MetaView {
-            namespace: "",
-            name: "loud",
-            uid: "u",
-            resource_version: &self.version,
-            labels: Labels::from_map(None),
-        }
-    }
-}
-
-impl Drop for Loud {
-    fn drop(&mut self) {
-        panic!("told to");
-    }
-}
-
-/// Lists one object, sends some updates of it, and waits for the stop.
-struct LoudSource;
-
-impl ListWatch<Loud> for LoudSource {
-    fn list(&self, _: &ListRequest, _: &Stop, sink: &mut dyn ListSink<Loud>) -> Result<ListEnd> {
-        sink.item(Loud { version: "1".to_owned() });
-        Ok(ListEnd { resource_version: "1".to_owned(), continue_token: None })
-    }
-
-    fn watch(&self, _: &WatchRequest, stop: &Stop, sink: &mut dyn WatchSink<Loud>) -> Result<WatchEnd> {
-        sink.opened();
-        for version in 2..50 {
-            let kind = if version == 25 { ChangeKind::Deleted } else { ChangeKind::Modified };
-            if sink.change(kind, Loud { version: version.to_string() }) == Flow::End {
-                return Ok(WatchEnd::Ended);
-            }
-        }
-        stop.wait();
-        Err(informer_core::Error::stopped())
-    }
-
-    fn name(&self) -> String {
-        "loud".to_owned()
-    }
-
-    fn can_stream(&self) -> bool {
-        false
-    }
-}
-
-#[test]
-fn a_panic_in_the_destructor_of_an_object_ends_there() {
-    let informer = SharedInformer::builder(LoudSource).queue_limit(2).build();
-    let seen = Probe::new(Vec::new());
-    let theirs = seen.clone();
-    informer
-        .on_event(move |event| {
-            let version = event.meta().resource_version.to_owned();
-            theirs.update(|seen| seen.push(version));
-        })
-        .unwrap();
-    informer.start().unwrap();
-    seen.wait("the last update", |seen| seen.last().is_some_and(|version| version == "49"));
-    assert_eq!(informer.status().counters.watches, 1, "the reader did not notice");
-    informer.stop();
-    informer.join().unwrap();
-    // The last one is the store's; its destructor would end this test.
-    let last = informer.store().list();
-    std::mem::forget(last);
-}
-
 #[test]
 fn i_40_f_45_handlers_are_resynced_at_their_own_periods_without_a_request() {
     let clock = ManualClock::new();
@@ -432,7 +263,7 @@ fn i_40_f_45_handlers_are_resynced_at_their_own_periods_without_a_request() {
 }
 
 #[test]
-fn i_44_a_resync_is_an_update_with_the_same_object_twice() {
+fn i_43_i_44_a_resync_is_an_update_with_the_same_object_twice() {
     struct Same(Probe<u32>);
     impl EventHandler<TestObject> for Same {
         fn on_update(&mut self, old: &Arc<TestObject>, new: &Arc<TestObject>) {
@@ -446,7 +277,7 @@ fn i_44_a_resync_is_an_update_with_the_same_object_twice() {
     let count = Probe::new(0);
     let options = HandlerOptions::new().resync(Duration::from_secs(5));
     informer.add_event_handler_with(options, Same(count.clone())).unwrap();
-    // Added late, it is resynced all the same (i_43 is dropped).
+    // Added late, it is resynced all the same.
     clock.wait_for_alarm("the resync", |until| until == Duration::from_secs(5));
     clock.advance(Duration::from_secs(5));
     count.wait("two resyncs", |count| *count == 2);
@@ -570,7 +401,7 @@ fn i_15_one_blocked_handler_does_not_keep_the_other_from_syncing() {
 }
 
 #[test]
-fn f_52_a_registration_syncs_once_its_last_initial_add_has_returned() {
+fn i_11_f_52_a_registration_syncs_once_its_last_initial_add_has_returned() {
     let source = source_of(&["default/a", "default/b", "default/c"]);
     let informer = SharedInformer::builder(source.clone()).build();
     let gates = [1, 2, 3].map(|nth| (nth, Gate::new("an add")));
@@ -708,29 +539,4 @@ fn c_9_f_42_a_filter_passes_deletes_whose_end_was_not_seen() {
     clock.advance(backoff);
     all.wait_for(4);
     assert_eq!(seen.trace(), "Added(default/a@1, initial)\nDeleted(default/a@1, final state unknown)");
-}
-
-#[test]
-fn a_panic_where_nothing_can_be_made_good_stops_the_informer_visibly() {
-    #[derive(Clone, PartialEq, Eq)]
-    struct Touchy(u64);
-    impl std::hash::Hash for Touchy {
-        fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-            assert!(self.0 < 5, "told to");
-            state.write_u64(self.0);
-        }
-    }
-    let index: Index<TestObject, Touchy> = Index::new("touchy", |object: &TestObject| [Touchy(object.value)]);
-    let source = FakeSource::new();
-    source.create(TestObject::new("default/a"));
-    let informer = SharedInformer::builder(source.clone()).index(&index).build();
-    informer.start().unwrap();
-    informer.wait_synced(LONG).unwrap();
-    source.update(TestObject::new("default/a").value(5));
-    let error = informer.store().wait_until(&source.version(), LONG).unwrap_err();
-    assert!(error.is_stopped() || error.is_timed_out(), "{error:?}");
-    informer.join().unwrap();
-    assert!(informer.is_stopped());
-    let last = informer.status().last_error.unwrap();
-    assert_eq!(last.error.kind(), ErrorKind::Panic);
 }

@@ -12,11 +12,7 @@ use informer_testkit::{
     status_error, within,
 };
 
-const LONG: Duration = Duration::from_secs(20);
-
-fn object(key: &str) -> TestObject {
-    TestObject::new(key)
-}
+use crate::support::{LONG, object};
 
 /// A source of two objects; threads are told apart by its name, so each test has its own.
 fn source(name: &str) -> FakeSource {
@@ -73,7 +69,7 @@ fn i_4_stop_before_the_start() {
 }
 
 #[test]
-fn f_56_stop_while_a_list_is_on_its_way() {
+fn i_10_f_56_stop_while_a_list_is_on_its_way() {
     let source = source("stop-list");
     let (gate, mark) = (Gate::new("the list"), ThreadMark::of("stop-list"));
     source.on_next_list(ListFault::hold(&gate));
@@ -133,7 +129,7 @@ fn f_56_stop_while_the_pop_thread_waits_for_a_resync() {
 }
 
 #[test]
-fn i_7_join_waits_for_a_handler_that_is_being_called() {
+fn i_7_c_11_join_waits_for_a_handler_that_is_being_called() {
     for (name, delivery) in
         [("stop-auto", Delivery::Auto), ("stop-inline", Delivery::Inline), ("stop-own", Delivery::Thread)]
     {
@@ -206,7 +202,7 @@ fn f_56_stop_after_a_promotion_joins_both_threads() {
 }
 
 #[test]
-fn stop_ends_every_wait_at_once() {
+fn d_12_stop_ends_every_wait_at_once() {
     let source = source("stop-waits");
     let clock = ManualClock::new();
     source.start_outage(status_error(403, "Forbidden", "no"));
@@ -261,7 +257,7 @@ fn f_59_a_wait_that_times_out_names_the_last_error() {
 }
 
 #[test]
-fn f_54_a_stopped_informer_answers_every_call() {
+fn f_54_i_3_i_51_a_stopped_informer_answers_every_call() {
     let source = source("after-stop");
     let mark = ThreadMark::of("after-stop");
     let informer = SharedInformer::builder(source.clone()).build();

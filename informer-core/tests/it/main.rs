@@ -3,8 +3,14 @@
 
 mod guarantees;
 mod handlers;
+mod leaks;
 mod lifecycle;
 mod lister;
+mod logged;
+mod panics;
 mod queue;
 mod reflector;
+mod stages;
+mod support;
+mod telling;
 mod wait;

@@ -2,6 +2,8 @@
 //!
 //! The test plays all threads: what the machine must withstand is only the order in which lock sections come.
 
+mod property;
+
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -174,7 +176,7 @@ fn show(next: Next<Item>) -> (String, Option<Lent<Item>>) {
 use Delivery::{Auto, Inline, Thread};
 
 #[test]
-fn t1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
+fn t_1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     bench.publish("c");
@@ -182,7 +184,7 @@ fn t1_i_26_events_come_in_order_and_handlers_in_order_of_registration() {
 }
 
 #[test]
-fn t1_a_handler_is_never_lent_twice() {
+fn t_1_a_handler_is_never_lent_twice() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let lent = bench.call("0:a");
@@ -193,7 +195,7 @@ fn t1_a_handler_is_never_lent_twice() {
 }
 
 #[test]
-fn t2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
+fn t_2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
     let mut bench = Bench::new();
     let (own, _) = bench.add(Thread);
     let (pop, _) = bench.add(Auto);
@@ -212,7 +214,7 @@ fn t2_an_own_thread_serves_its_handler_and_the_pop_role_leaves_it_alone() {
 }
 
 #[test]
-fn t2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
+fn t_2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
     for stop in [true, false] {
         let mut bench = Bench::running(&[Thread]);
         if stop {
@@ -225,8 +227,26 @@ fn t2_the_own_thread_ends_on_stop_on_removal_and_only_then() {
     }
 }
 
+/// The shell looks at `must_wait` in the lock section in which it begins to wait.
 #[test]
-fn t3_an_event_counts_as_handled_also_when_it_panicked() {
+fn t_2_t_5_news_between_the_answer_and_the_wait_keep_the_own_thread_awake() {
+    let mut bench = Bench::running(&[Thread]);
+    assert_eq!(bench.next_own(0).0, "wait");
+    bench.publish("a"); // before it has come to wait
+    assert!(!bench.dispatch.must_wait(0));
+    let lent = bench.own_call(0, "0:a");
+    bench.publish("b"); // during the call
+    bench.give_back(lent);
+    assert!(!bench.dispatch.must_wait(0));
+    let lent = bench.own_call(0, "0:b");
+    bench.give_back(lent);
+    assert_eq!(bench.next_own(0).0, "wait");
+    bench.dispatch.remove(0, &mut bench.waste);
+    assert!(!bench.dispatch.must_wait(0), "t_7 wakes it too");
+}
+
+#[test]
+fn t_3_f_52_an_event_counts_as_handled_also_when_it_panicked() {
     let mut bench = Bench::new();
     let (slot, latch) = bench.add(Auto);
     bench.dispatch.start(bench.now);
@@ -242,7 +262,7 @@ fn t3_an_event_counts_as_handled_also_when_it_panicked() {
 }
 
 #[test]
-fn t4_registration_is_between_batches_with_a_snapshot_first() {
+fn t_4_i_13_a_handler_registered_while_a_batch_drains_gets_a_snapshot_first() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a");
     let lent = bench.call("0:a"); // its handler registers another one while the batch drains
@@ -260,7 +280,7 @@ fn t4_registration_is_between_batches_with_a_snapshot_first() {
 }
 
 #[test]
-fn t4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events() {
+fn t_4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events() {
     let mut bench = Bench::running(&[]);
     let (_, latch) = bench.add(Thread);
     assert!(!latch.is_set());
@@ -269,7 +289,7 @@ fn t4_i_14_a_late_handler_of_an_empty_synced_informer_is_synced_without_events()
 }
 
 #[test]
-fn t4_a_handler_admitted_before_the_first_list_syncs_with_it() {
+fn t_4_a_handler_admitted_before_the_first_list_syncs_with_it() {
     let mut bench = Bench::new();
     bench.dispatch.start(bench.now);
     let (_, latch) = bench.add(Auto);
@@ -282,7 +302,7 @@ fn t4_a_handler_admitted_before_the_first_list_syncs_with_it() {
 }
 
 #[test]
-fn t5_i_12_an_empty_first_list_syncs_everybody() {
+fn t_5_i_12_an_empty_first_list_syncs_everybody() {
     let mut bench = Bench::new();
     let (_, latch) = bench.add(Auto);
     bench.dispatch.start(bench.now);
@@ -292,7 +312,7 @@ fn t5_i_12_an_empty_first_list_syncs_everybody() {
 }
 
 #[test]
-fn t6_a_slow_call_is_moved_off_and_order_is_unbroken() {
+fn t_6_a_slow_call_is_moved_off_and_order_is_unbroken() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -318,7 +338,7 @@ fn t6_a_slow_call_is_moved_off_and_order_is_unbroken() {
 }
 
 #[test]
-fn t6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
+fn t_6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
     let mut bench = Bench::running(&[Auto, Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -336,7 +356,7 @@ fn t6_the_call_returns_between_the_watchdogs_decision_and_the_promotion() {
 }
 
 #[test]
-fn t6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
+fn t_6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let first = bench.call("0:a");
@@ -349,7 +369,7 @@ fn t6_a_later_call_of_the_same_handler_is_not_promoted_for_an_earlier_one() {
 }
 
 #[test]
-fn t6_remove_then_promote_the_same_call() {
+fn t_6_remove_then_promote_the_same_call() {
     let mut bench = Bench::running(&[Inline]);
     bench.publish("a b");
     let stuck = bench.call("0:a");
@@ -369,7 +389,7 @@ fn t6_remove_then_promote_the_same_call() {
 }
 
 #[test]
-fn t6_stop_before_the_promotion_makes_it_void() {
+fn t_6_stop_before_the_promotion_makes_it_void() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -385,7 +405,7 @@ fn t6_stop_before_the_promotion_makes_it_void() {
 }
 
 #[test]
-fn t6_stop_after_the_promotion_ends_both_threads() {
+fn t_6_stop_after_the_promotion_ends_both_threads() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -398,7 +418,7 @@ fn t6_stop_after_the_promotion_ends_both_threads() {
 }
 
 #[test]
-fn t6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
+fn t_6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
     let mut bench = Bench::running(&[Auto, Auto, Auto]);
     bench.publish("a");
     let first = bench.call("0:a");
@@ -416,7 +436,26 @@ fn t6_a_second_handler_is_promoted_while_the_first_is_still_blocked() {
 }
 
 #[test]
-fn t6_no_thread_for_it_changes_nothing_but_a_count() {
+fn t_6_t_3_a_promoted_call_that_panics_is_handled_and_the_handler_stays_where_it_is() {
+    let mut bench = Bench::new();
+    let (_, latch) = bench.add(Auto);
+    bench.add(Auto);
+    bench.dispatch.start(bench.now);
+    bench.publish_first("a b");
+    let Lent { slot, handler, event, .. } = bench.call("0:a");
+    bench.promote_now();
+    bench.dispatch.returned(slot, handler, event.is_initial(), true, bench.now, &mut bench.waste);
+    assert_eq!(bench.next(0).0, "own");
+    let lent = bench.own_call(0, "0:b");
+    bench.give_back(lent);
+    let status = &bench.dispatch.statuses()[0];
+    assert_eq!((status.handled, status.panics, status.own_thread), (2, 1, true));
+    assert!(latch.is_set());
+    assert_eq!(bench.drain(), "1:a 1:b");
+}
+
+#[test]
+fn t_6_no_thread_for_it_changes_nothing_but_a_count() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b");
     let slow = bench.call("0:a");
@@ -431,7 +470,7 @@ fn t6_no_thread_for_it_changes_nothing_but_a_count() {
 }
 
 #[test]
-fn the_watchdog_is_armed_while_something_waits_and_only_then() {
+fn t_6_the_watchdog_is_armed_while_something_waits_and_only_then() {
     // Nothing waits: a handler may take its time.
     let mut bench = Bench::running(&[Auto, Thread]);
     bench.publish("a");
@@ -468,7 +507,7 @@ fn the_watchdog_is_armed_while_something_waits_and_only_then() {
 }
 
 #[test]
-fn what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
+fn t_4_t_6_i_27_what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
     // The queue tells of news once. If a replay comes first, nobody tells again.
     let mut bench = Bench::running(&[]);
     bench.add(Auto);
@@ -480,7 +519,7 @@ fn what_waits_when_a_handler_is_taken_in_still_waits_while_it_is_called() {
 }
 
 #[test]
-fn many_short_calls_count_together_until_the_next_boundary() {
+fn t_6_many_short_calls_count_together_until_the_next_boundary() {
     let mut bench = Bench::running(&[Auto]);
     bench.publish("a b c d");
     bench.arrive();
@@ -511,7 +550,7 @@ fn many_short_calls_count_together_until_the_next_boundary() {
 }
 
 #[test]
-fn t7_i_23_removal_in_every_state() {
+fn t_7_i_23_removal_in_every_state() {
     // Waiting to be taken in
     let mut bench = Bench::running(&[]);
     let (id, _) = bench.add(Auto);
@@ -540,7 +579,7 @@ fn t7_i_23_removal_in_every_state() {
 }
 
 #[test]
-fn t7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_passed() {
+fn t_7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_passed() {
     let mut bench = Bench::running(&[Auto, Auto, Auto]);
     bench.publish("a b");
     let first = bench.call("0:a");
@@ -556,8 +595,27 @@ fn t7_a_handler_that_is_called_removes_itself_its_next_sibling_and_one_it_has_pa
     assert_eq!(bench.drain(), "");
 }
 
+/// `remove_and_wait` of a sibling ends when the sibling is dropped; what drops it is not the one that asks.
 #[test]
-fn t7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
+fn t_7_a_handler_removes_a_sibling_that_is_being_called_on_its_own_thread() {
+    let mut bench = Bench::running(&[Auto, Thread]);
+    bench.publish("a b");
+    let sibling = bench.own_call(1, "1:a");
+    let own = bench.call("0:a");
+    bench.dispatch.remove(1, &mut bench.waste);
+    assert!(!bench.dispatch.is_erased(1), "its call is out");
+    assert!(bench.give_back(sibling), "who waits is woken");
+    assert!(bench.dispatch.is_erased(1) && !bench.dispatch.is_dropped(1));
+    let erased = std::mem::take(&mut bench.waste).erased;
+    bench.dispatch.dropped(&erased);
+    assert!(bench.dispatch.is_dropped(1));
+    assert_eq!(bench.next_own(1).0, "exit");
+    bench.give_back(own);
+    assert_eq!(bench.drain(), "0:b");
+}
+
+#[test]
+fn t_7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
     let mut bench = Bench::running(&[Auto]);
     bench.dispatch.remove(0, &mut bench.waste);
     assert!(bench.dispatch.is_erased(0) && !bench.dispatch.is_dropped(0));
@@ -569,7 +627,7 @@ fn t7_i_25_a_handler_is_gone_once_it_has_been_dropped() {
 }
 
 #[test]
-fn t8_stop_lets_go_of_everything_but_the_calls_in_progress() {
+fn t_8_i_3_i_8_stop_lets_go_of_everything_but_the_calls_in_progress() {
     let mut bench = Bench::running(&[Auto, Auto, Thread]);
     let (waiting, _) = bench.add(Auto);
     bench.publish("a b");
@@ -589,7 +647,7 @@ fn t8_stop_lets_go_of_everything_but_the_calls_in_progress() {
 }
 
 #[test]
-fn t9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
+fn t_9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
     for returns_first in [true, false] {
         let mut bench = Bench::new();
         bench.dispatch = Dispatcher::new(1);
@@ -614,7 +672,7 @@ fn t9_a_fold_swallows_the_last_initial_add_as_the_previous_call_returns() {
 }
 
 #[test]
-fn t9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
+fn t_9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
     let mut bench = Bench::new();
     bench.dispatch = Dispatcher::new(3);
     let (_, latch) = bench.add_with(Auto, Some(Duration::from_secs(1)));
@@ -635,7 +693,7 @@ fn t9_a_resync_that_makes_a_backlog_fold_counts_what_is_swallowed() {
 }
 
 #[test]
-fn i_40_each_handler_is_resynced_at_its_own_exact_period() {
+fn i_40_i_43_each_handler_is_resynced_at_its_own_exact_period() {
     let mut bench = Bench::new();
     for seconds in [0, 2, 3] {
         bench.add_with(Auto, (seconds > 0).then(|| Duration::from_secs(seconds)));
