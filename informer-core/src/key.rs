@@ -3,7 +3,10 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::hash::{Hash, Hasher};
+use std::str::FromStr;
 use std::sync::Arc;
+
+use crate::error::{Error, ErrorKind};
 
 /// Namespace and name of an object; prints `namespace/name`, or `name` for cluster-scoped objects.
 ///
@@ -134,6 +137,32 @@ impl Hash for ObjectKey {
     }
 }
 
+/// Reads `namespace/name` or `name`: what a key prints as.
+///
+/// ```
+/// use informer_core::ObjectKey;
+/// let key: ObjectKey = "default/web-0".parse()?;
+/// assert_eq!((key.namespace(), key.name()), ("default", "web-0"));
+/// assert!("a/b/c".parse::<ObjectKey>().is_err());
+/// # Ok::<(), informer_core::Error>(())
+/// ```
+///
+/// # Errors
+/// [`ErrorKind::Config`] when there is more than one `/`, which neither a namespace nor a name can have (S-3). Empty
+/// text is the empty key, which no object has.
+impl FromStr for ObjectKey {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let KeyRef { namespace, name } = KeyRef::from(text);
+        if name.contains('/') {
+            let text = format!("{text:?} is no key of an object: a key is \"name\" or \"namespace/name\"");
+            return Err(Error::new(ErrorKind::Config, text));
+        }
+        Ok(ObjectKey::new(namespace, name))
+    }
+}
+
 impl<'a> From<&'a ObjectKey> for KeyRef<'a> {
     fn from(key: &'a ObjectKey) -> Self {
         key.as_ref()
@@ -206,6 +235,14 @@ mod tests {
         assert_eq!(KeyRef::from("a/b"), KeyRef { namespace: "a", name: "b" });
         assert_eq!(KeyRef::from(""), KeyRef { namespace: "", name: "" });
         assert_ne!(ObjectKey::new("a", "b"), ObjectKey::new("", "a/b"));
+        for (text, want) in [("a/b", Some(("a", "b"))), ("b", Some(("", "b"))), ("", Some(("", "")))] {
+            let key: Option<ObjectKey> = text.parse().ok();
+            assert_eq!(key.as_ref().map(|key| (key.namespace(), key.name())), want, "{text:?}");
+        }
+        for text in ["a/b/c", "a//b", "//"] {
+            let error = text.parse::<ObjectKey>().unwrap_err();
+            assert!(error.to_string().contains(&format!("{text:?}")), "{error}");
+        }
     }
 
     #[test]

@@ -61,10 +61,12 @@ impl<T: Object> Lister<T> {
     }
 
     fn not_found(&self, name: &str) -> Error {
+        // `widgets.example.com` is widgets of the group example.com, `pods` is of the core group.
+        let (resource, group) = self.resource.split_once('.').unwrap_or((&self.resource, ""));
         let details = StatusDetails {
             name: name.to_owned(),
-            group: String::new(),
-            kind: self.resource.to_string(),
+            group: group.to_owned(),
+            kind: resource.to_owned(),
             uid: String::new(),
             causes: Vec::new(),
             retry_after_seconds: 0,

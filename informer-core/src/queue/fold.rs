@@ -90,6 +90,12 @@ impl<E: Fold> FoldQueue<E> {
         self.slots.front()?.as_ref()
     }
 
+    /// Lets a test choose the moments at which it folds.
+    #[cfg(test)]
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+    }
+
     /// Appends `entry`, folding if the queue is over its limit. Answers how many initial entries vanished.
     pub(crate) fn push(&mut self, entry: E, waste: &mut Vec<E::Waste>) -> usize {
         if self.weight < self.limit {

@@ -151,7 +151,7 @@ fn batch(fifo: &DeltaFifo<Item>) -> (String, String, u64) {
 }
 
 #[test]
-fn f_1_deltas_come_in_order_with_the_version_after_them() {
+fn f_1_d_1_deltas_come_in_order_with_the_version_after_them() {
     let fifo = DeltaFifo::new(100);
     for (push, tail) in [("+a/u1@1", "1"), ("+a/u1@2", "2"), ("-a/u1@3", "3"), ("+a/u2@4", "4")] {
         fifo.push(delta(push), tail);
@@ -164,6 +164,67 @@ fn f_1_deltas_come_in_order_with_the_version_after_them() {
     let Delta::Replace(list) = delta("=b/u3@5") else { panic!() };
     fifo.push(Delta::Replace(Replace { lowered: true, ..list }), "5");
     assert_eq!(batch(&fifo), ("+b/u3@10 =b/u3@5".to_owned(), "5".to_owned(), 1));
+}
+
+#[test]
+fn f_2_a_list_is_one_entry_with_its_objects_in_order_and_its_version() {
+    let fifo = DeltaFifo::new(100);
+    fifo.push(delta("=1b/u2@2,a/u1@1"), "7");
+    let Taken::Batch { deltas, tail, news, .. } = fifo.take(&SystemClock, None) else { panic!() };
+    assert_eq!((deltas.len(), text(&deltas[0]).as_str(), tail.as_str()), (1, "=1b/u2@2,a/u1@1", "7"));
+    assert_eq!(news, 1, "it comes as one");
+    fifo.push(delta("=1"), "8");
+    assert_eq!(batch(&fifo).0, "=1", "f_3: an empty one is an entry too, for the pop thread to see");
+}
+
+#[test]
+fn f_10_d1_one_take_brings_everything_that_is_queued() {
+    let fifo = DeltaFifo::new(usize::MAX);
+    for at in 0..2500 {
+        fifo.push(delta(&format!("+{at}/u{at}@{at}")), &at.to_string());
+    }
+    let Taken::Batch { deltas, tail, .. } = fifo.take(&SystemClock, None) else { panic!() };
+    assert_eq!((deltas.len(), tail.as_str()), (2500, "2499"));
+    assert_eq!(text(&deltas[2499]), "+2499/u2499@2499");
+}
+
+#[test]
+fn f_13_d2_a_push_never_waits_for_the_consumer() {
+    let fifo = DeltaFifo::new(16);
+    for at in 0..5000 {
+        // One thread: a push that waited would be the end of this test.
+        fifo.push(delta(&format!("+{}/u@{at}", at % 3)), &at.to_string());
+    }
+    let (waiting, folded) = fifo.gauges();
+    assert!(waiting <= 16 && folded > 4900, "{waiting} wait, {folded} folded");
+    let (left, tail, _) = batch(&fifo);
+    for (name, last) in [(0, 4998), (1, 4999), (2, 4997)] {
+        let newest = left.split(' ').rfind(|delta| delta.starts_with(&format!("+{name}/")));
+        assert_eq!(newest, Some(format!("+{name}/u@{last}").as_str()), "the last state of each: {left}");
+    }
+    assert_eq!(tail, "4999", "and the version of the last push");
+}
+
+#[test]
+fn f_14_what_was_taken_or_folded_away_is_kept_by_nobody() {
+    for limit in [1, 100] {
+        let fifo = DeltaFifo::new(limit);
+        let objects = ["a/u1@1", "a/u1@2", "b/u2@3", "b/u2@4"].map(item);
+        for object in &objects {
+            let key = crate::meta::Object::meta(&**object).key();
+            fifo.push(Delta::Upsert { key, object: Arc::clone(object) }, "1");
+        }
+        drop(fifo.take(&SystemClock, None));
+        assert!(objects.iter().all(|object| Arc::strong_count(object) == 1), "limit {limit}");
+        // Entry by entry, as a handler's backlog is taken
+        let mut queue = FoldQueue::new(limit);
+        for object in &objects {
+            let key = crate::meta::Object::meta(&**object).key();
+            queue.push(Delta::Upsert { key, object: Arc::clone(object) }, &mut Vec::new());
+        }
+        while queue.pop().is_some() {}
+        assert!(objects.iter().all(|object| Arc::strong_count(object) == 1), "limit {limit}");
+    }
 }
 
 #[test]

@@ -9,6 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Item, Known, item, key, known, tell, trace};
+use crate::informer::todo::{Spent, Todo};
 use crate::queue::FoldQueue;
 use crate::store::{Published, StoreWriter};
 use crate::time::SystemClock;
@@ -108,14 +109,14 @@ fn c_1_what_the_store_holds_decides_between_add_and_update() {
 }
 
 #[test]
-fn d3_a_delete_of_an_unknown_key_is_not_told() {
+fn c_2_d3_a_delete_of_an_unknown_key_is_not_told() {
     check("-a/u1@1", "", "");
     check("+a/u1@1 | -a/u1@2 -a/u1@3", "Deleted(a@2)", "");
     check("~a/", "", "");
 }
 
 #[test]
-fn c_3_c_6_a_relist_is_deletes_first_then_changes_in_list_order() {
+fn c_3_c_6_d_4_a_relist_is_deletes_first_then_changes_in_list_order() {
     check(
         "+a/u1@1 +b/u2@2 +c/u3@3 | =d/u4@9,c/u3@8,b/u2@2",
         "Deleted(a@1, final state unknown), Added(d@9), Updated(c@3→8)",
@@ -129,10 +130,10 @@ fn c_4_a_deleted_event_carries_its_own_object() {
 }
 
 #[test]
-fn c_10_d4_a_new_uid_is_a_delete_and_an_add() {
+fn c_10_f_41_d4_a_new_uid_is_a_delete_and_an_add() {
     let both = "Deleted(a@1, final state unknown), Added(a@9)";
     check("+a/u1@1 | +a/u2@9", both, "a/u2@9"); // in the stream
-    check("+a/u1@1 | =a/u2@9", both, "a/u2@9"); // f_41: across a relist
+    check("+a/u1@1 | =a/u2@9", both, "a/u2@9"); // across a relist
     check("+a/u1@1 | +a/@9", "Updated(a@1→9)", "a/@9"); // no UID known: nothing says it is another
 }
 
@@ -161,7 +162,7 @@ fn d5_the_same_state_again_is_no_event_and_keeps_the_object() {
 }
 
 #[test]
-fn i_16_only_the_first_list_is_initial() {
+fn f_8_i_16_only_the_first_list_is_initial() {
     check("=1a/u1@1,b/u2@2", "Added(a@1, initial), Added(b@2, initial)", "a/u1@1 b/u2@2");
     check("=1a/u1@1 | =a/u1@1,b/u2@2 +c/u3@3", "Added(b@2), Added(c@3)", "a/u1@1 b/u2@2 c/u3@3");
     let mut cache = Cache::new();
@@ -182,12 +183,12 @@ fn f_39_a_delete_in_the_queue_does_not_swallow_the_add_of_a_relist() {
 }
 
 #[test]
-fn f_40_no_ghost_stays_of_an_object_that_is_in_the_queue_only() {
+fn f_40_d_5_no_ghost_stays_of_an_object_that_is_in_the_queue_only() {
     check("=1 | +g/u9@20 =", "Added(g@20), Deleted(g@20, final state unknown)", "");
 }
 
 #[test]
-fn c_8_d8_an_unreadable_object_keeps_its_stored_state_and_a_mark() {
+fn c_8_s_11_d8_an_unreadable_object_keeps_its_stored_state_and_a_mark() {
     let old = "+a/u1@1 +b/u2@2 |";
     for (batches, events, stored, marks) in [
         ("?a/u1@5", "", "a/u1@1 b/u2@2", "a@5"),
@@ -228,7 +229,36 @@ fn bad_objects_do_not_hold_up_sync() {
 }
 
 #[test]
-fn a_key_has_one_change_a_batch_whatever_happened_to_it() {
+fn f_16_deleted_and_made_again_in_one_batch_is_both_in_order() {
+    for again in ["u1", "u2"] {
+        check(
+            &format!("+a/u1@1 | -a/u1@2 +a/{again}@3"),
+            "Deleted(a@2), Added(a@3)",
+            &format!("a/{again}@3"),
+        );
+    }
+    check("| +a/u1@1 -a/u1@2 +a/u2@3", "Added(a@1), Deleted(a@2), Added(a@3)", "a/u2@3");
+}
+
+#[test]
+fn f_11_d1_a_list_in_the_middle_of_a_batch_stands_where_it_came() {
+    check(
+        "=1a/u1@1 | +a/u1@2 +b/u2@3 =a/u1@4,c/u3@4 +b/u9@5 -c/u3@6",
+        "Updated(a@1→2), Added(b@3), Deleted(b@3, final state unknown), Updated(a@2→4), Added(c@4), \
+         Added(b@5), Deleted(c@6)",
+        "a/u1@4 b/u9@5",
+    );
+}
+
+#[test]
+fn d_2_c_2_a_second_delete_of_a_key_is_nothing() {
+    check("+a/u1@1 | -a/u1@2 -a/u1@3", "Deleted(a@2)", "");
+    check("+a/u1@1 | -a/u1@2 ~a/u1", "Deleted(a@2)", "");
+    check("+a/u1@1 | -a/u1@2 =", "Deleted(a@2)", ""); // nor does a list that misses it tell it again
+}
+
+#[test]
+fn f_9_a_key_has_one_change_a_batch_whatever_happened_to_it() {
     let (store, _writer) = Store::<Item>::new(Arc::new(SystemClock), 0);
     let deltas = ["+a/u1@1", "+a/u1@2", "-a/u1@3", "+a/u2@4", "+b/u3@5", "-b/u3@6"].map(delta);
     let batch = apply(&store, deltas.into());
@@ -237,9 +267,13 @@ fn a_key_has_one_change_a_batch_whatever_happened_to_it() {
     assert_eq!(changes, [(key("a"), true), (key("b"), false)]);
 }
 
+fn name() -> impl Strategy<Value = char> {
+    prop::char::range('a', 'c') // no digit: `=1` is the first list
+}
+
 fn any_delta() -> impl Strategy<Value = String> {
     let object = || {
-        (0..3u8, prop_oneof![4 => (1..4u8).prop_map(|n| format!("u{n}")), 1 => Just(String::new())], 1..60u8)
+        (name(), prop_oneof![4 => (1..4u8).prop_map(|n| format!("u{n}")), 1 => Just(String::new())], 1..60u8)
             .prop_map(|(name, uid, version)| format!("{name}/{uid}@{version}"))
     };
     let list = (any::<bool>(), prop::collection::vec((object(), prop::bool::weighted(0.2)), 0..3));
@@ -260,19 +294,38 @@ fn any_delta() -> impl Strategy<Value = String> {
     ]
 }
 
+/// One delta, whether the queue folds at this moment, and whether the batch ends here.
+type Push = (String, bool, bool);
+
+/// A limit at which a queue folds at once, or never.
+fn limit(fold: bool) -> usize {
+    if fold { 0 } else { usize::MAX }
+}
+
+/// The first complete list, and what comes after it.
+fn history() -> impl Strategy<Value = Vec<Push>> {
+    let first = prop::collection::btree_set(name(), 0..3).prop_map(|names| {
+        let items: Vec<_> = names.into_iter().map(|name| format!("{name}/u1@1")).collect();
+        format!("=1{}", items.join(","))
+    });
+    let push = (any_delta(), any::<bool>(), prop::bool::weighted(0.3));
+    (first, any::<bool>(), prop::collection::vec(push, 0..40)).prop_map(|(first, take, mut pushes)| {
+        pushes.insert(0, (first, false, take));
+        pushes
+    })
+}
+
 proptest! {
-    /// Even of a server that lies: folded or not, one batch or many, deltas come to the same objects, and each handler
-    /// replays to the store (checked in `apply`).
+    /// Even of a server that lies: folded at whatever moments or never, one batch or many, deltas come to the same
+    /// objects and to one first list, and each handler replays to the store (checked in `apply`).
     #[test]
-    fn folding_deltas_at_any_moments_keeps_the_contract_and_the_end_state(
-        limit in 1..6usize,
-        pushes in prop::collection::vec((any_delta(), prop::bool::weighted(0.3)), 0..40),
-    ) {
+    fn d2_folding_deltas_at_any_moments_keeps_the_contract_and_the_end_state(pushes in history()) {
         let (mut one_by_one, mut folded) = (Cache::new(), Cache::new());
-        let mut queue = FoldQueue::new(limit);
+        let mut queue = FoldQueue::new(usize::MAX);
         let mut waste = Vec::new();
-        for (text, take) in &pushes {
+        for (text, fold, take) in &pushes {
             one_by_one.apply(vec![delta(text)]);
+            queue.set_limit(limit(*fold));
             queue.push(delta(text), &mut waste);
             if *take {
                 folded.apply(queue.take());
@@ -280,5 +333,47 @@ proptest! {
         }
         folded.apply(queue.take());
         prop_assert_eq!(&one_by_one.handler, &folded.handler);
+        prop_assert_eq!((one_by_one.synced, folded.synced), (1, 1));
+    }
+
+    /// Both queues, one behind the other, as in an informer: a handler that is slow at any moments, behind a store
+    /// that is slow at any moments.
+    #[test]
+    fn d2_folding_both_queues_at_any_moments_replays_to_the_store_and_syncs(
+        pushes in history(),
+        paces in prop::collection::vec((any::<bool>(), 0..4u8), 41),
+    ) {
+        let mut cache = Cache::new();
+        let mut queue = FoldQueue::new(usize::MAX);
+        let mut todo = Todo::new(usize::MAX);
+        let (mut waste, mut spent) = (Vec::new(), Spent::default());
+        let (mut slow, mut initial_left, mut primed) = (Known::new(), 0usize, false);
+        let last = (String::new(), false, true);
+        for (at, (text, fold, take)) in pushes.iter().chain([&last]).enumerate() {
+            if !text.is_empty() {
+                queue.set_limit(limit(*fold));
+                queue.push(delta(text), &mut waste);
+            }
+            if *take {
+                let events = Arc::new(cache.apply(queue.take()));
+                initial_left += events.iter().filter(|event| event.is_initial()).count();
+                let (fold, _) = paces[at % paces.len()];
+                todo.set_limit(limit(fold));
+                initial_left -= todo.push(at as u64, &events, &mut spent);
+                // Whoever has nothing initial left once the list is in has synced, for good.
+                primed |= cache.synced > 0;
+            }
+            for _ in 0..paces[at % paces.len()].1 {
+                let Some((event, _)) = todo.pop() else { break };
+                tell(&mut slow, &event);
+                initial_left -= usize::from(event.is_initial());
+            }
+        }
+        while let Some((event, _)) = todo.pop() {
+            tell(&mut slow, &event);
+            initial_left -= usize::from(event.is_initial());
+        }
+        prop_assert_eq!(slow, cache.handler);
+        prop_assert!(primed && initial_left == 0);
     }
 }

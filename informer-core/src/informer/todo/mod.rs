@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::contain::discard;
 use crate::event::Event;
 use crate::key::ObjectKey;
-use crate::meta::Object;
+use crate::meta::{Object, other_uid};
 use crate::queue::{Fold, FoldQueue, Folded};
 
 /// Where an event stands among all events of the informer: batch, then index. Handlers on the pop thread are
@@ -75,6 +75,15 @@ struct Entry<T> {
 impl<T: Object> Todo<T> {
     pub(crate) fn new(limit: usize) -> Self {
         Todo { segments: VecDeque::new(), len: 0, folded: None, folds: 0, limit }
+    }
+
+    /// Lets a test choose the moments at which it folds.
+    #[cfg(test)]
+    pub(crate) fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
+        if let Some(queue) = &mut self.folded {
+            queue.set_limit(limit);
+        }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -152,6 +161,11 @@ impl<T: Object> Todo<T> {
     }
 }
 
+/// Whether both are known to be different objects of one name.
+fn is_another<T: Object>(a: &Arc<T>, b: &Arc<T>) -> bool {
+    other_uid(a.meta().uid, b.meta().uid)
+}
+
 impl<T: Object> Fold for Entry<T> {
     type Waste = Arc<T>;
 
@@ -183,7 +197,20 @@ impl<T: Object> Fold for Entry<T> {
             }
             (Updated { old, new: between }, Updated { old: same, new }) => {
                 waste.extend([between, same]);
+                if is_another(&old, &new) {
+                    // Between them was a state without a UID; one update would now tell two objects as one (D4).
+                    let gone = Deleted { object: old, final_state_unknown: true };
+                    let added = Added { object: new, initial: false };
+                    return Folded::Both(
+                        Entry { place, event: gone },
+                        Entry { place: newer.place, event: added },
+                    );
+                }
                 one(Updated { old, new })
+            }
+            (Updated { old, new }, Deleted { object, .. }) if is_another(&old, &object) => {
+                waste.extend([new, object]); // likewise: it is the end of the one it knows
+                one(Deleted { object: old, final_state_unknown: true })
             }
             (Updated { old, new }, gone @ Deleted { .. }) => {
                 waste.extend([old, new]);

@@ -1,8 +1,8 @@
 //! The folding table of a handler's backlog, row by row, and its property: folding at any moments keeps the contract
 //! of handlers, the end state and the count of initial adds.
 //!
-//! Events are written `A a/u1@1` (`I` for an initial add), `U a/u1@1>2`, `D a/u1@2` (`L` for one whose end was not
-//! seen) and `R a/u1@2`.
+//! Events are written `A a/u1@1` (`I` for an initial add), `U a/u1@1>2` (`U a/u1@1>@2` for a state without a UID),
+//! `D a/u1@2` (`L` for one whose end was not seen) and `R a/u1@2`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,9 +19,10 @@ fn event(text: &str) -> Event<Item> {
         "D" | "L" => Event::Deleted { object: item(rest), final_state_unknown: kind == "L" },
         "R" => Event::Resynced { object: item(rest) },
         "U" => {
-            let (old, version) = rest.split_once('>').unwrap();
+            let (old, new) = rest.split_once('>').unwrap();
             let old = item(old);
-            let new = Item { version: version.to_owned(), ..Item::clone(&old) };
+            let (uid, version) = new.split_once('@').unwrap_or((&old.uid, new));
+            let new = Item { uid: uid.to_owned(), version: version.to_owned(), ..Item::clone(&old) };
             Event::Updated { old, new: Arc::new(new) }
         }
         _ => panic!("{text}"),
@@ -85,6 +86,12 @@ fn d2_every_row_of_the_table_of_handlers() {
         ("Ua/u1@1>2 La/u1@2", "La/u1@2", 0),
         ("Ra/u1@1 Da/u1@2", "Da/u1@2", 0),
         ("Ra/u1@1 Ua/u1@1>2", "Ua/u1@1>2", 0),
+        // A state without a UID between two objects does not make them one (D4)
+        ("Ua/u1@1>@2 Ua/@2>u2@3", "La/u1@1 Aa/u2@3", 0),
+        ("Ua/u1@1>@2 Ua/@2>u2@3 Ua/u2@3>4", "La/u1@1 Aa/u2@4", 0),
+        ("Ua/u1@1>@2 Ua/@2>u2@3 Da/u2@4", "La/u1@1", 0),
+        ("Ua/u1@1>@2 Da/u2@4", "La/u1@1", 0),
+        ("Ua/u1@1>@2 Ua/@2>u1@3", "Ua/u1@1>3", 0),
         // D + A → both, same UID too
         ("Da/u1@1 Aa/u1@2", "Da/u1@1 Aa/u1@2", 0),
         ("Da/u1@1 Aa/u2@2 Ua/u2@2>3", "Da/u1@1 Aa/u2@3", 0),
@@ -139,8 +146,8 @@ enum Op {
     Recreate(u8),
     Remove(u8),
     Resync,
-    /// The batch ends here.
-    Cut,
+    /// The batch ends here, and the backlog folds at this moment, or does not.
+    Cut(bool),
     /// The handler takes so many events.
     Take(u8),
 }
@@ -151,7 +158,7 @@ fn ops() -> impl Strategy<Value = Vec<Op>> {
         1 => (0..4u8).prop_map(Op::Recreate),
         3 => (0..4u8).prop_map(Op::Remove),
         1 => Just(Op::Resync),
-        4 => Just(Op::Cut),
+        4 => any::<bool>().prop_map(Op::Cut),
         2 => (0..5u8).prop_map(Op::Take),
     ];
     prop::collection::vec(op, 0..80)
@@ -201,16 +208,16 @@ impl Truth {
                     self.objects.values().map(|object| Event::Resynced { object: Arc::clone(object) });
                 self.batch.extend(resyncs);
             }
-            Op::Cut | Op::Take(_) => {}
+            Op::Cut(_) | Op::Take(_) => {}
         }
     }
 }
 
 proptest! {
     #[test]
-    fn folding_at_any_moments_keeps_the_contract_and_the_end_state(limit in 1..8usize, first in 0..4u8, ops in ops()) {
+    fn d2_folding_at_any_moments_keeps_the_contract_and_the_end_state(first in 0..4u8, ops in ops()) {
         let mut truth = Truth::default();
-        let mut todo = Todo::new(limit);
+        let mut todo = Todo::new(usize::MAX);
         let (mut handler, mut waste) = (Known::new(), Spent::default());
         let mut batch = 0;
         let mut initial_left = 0usize;
@@ -223,20 +230,18 @@ proptest! {
             *initial_left -= usize::from(event.is_initial());
             true
         };
-        for op in ops.iter().chain([&Op::Cut]) {
+        for op in ops.iter().chain([&Op::Cut(false)]) {
             truth.apply(op);
             match op {
-                Op::Cut => {
+                Op::Cut(fold) => {
                     let events: Events<Item> = Arc::new(std::mem::take(&mut truth.batch));
-                    let longest = todo.len().max(limit) + events.len();
+                    let (before, come) = (todo.len(), events.len());
                     initial_left += events.iter().filter(|event| event.is_initial()).count();
+                    todo.set_limit(if *fold { 0 } else { usize::MAX });
                     initial_left -= todo.push(batch, &events, &mut waste);
                     batch += 1;
-                    prop_assert!(todo.len() <= longest);
-                    if todo.folded.is_some() {
-                        // Four keys, at most two entries each above the limit.
-                        prop_assert!(todo.len() <= limit + 8);
-                    }
+                    prop_assert!(todo.len() <= before + come);
+                    prop_assert!(*fold || todo.len() == before + come, "nothing folds below the limit");
                 }
                 Op::Take(count) => {
                     for _ in 0..*count {
@@ -249,5 +254,23 @@ proptest! {
         while take(&mut todo, &mut initial_left) {}
         prop_assert_eq!(initial_left, 0);
         prop_assert_eq!(handler, known(truth.objects.values()));
+    }
+
+    /// The bound: above the limit, two entries for each of four keys.
+    #[test]
+    fn d2_a_backlog_over_its_limit_has_at_most_two_entries_for_each_key(limit in 1..8usize, ops in ops()) {
+        let mut truth = Truth::default();
+        let mut todo = Todo::new(limit);
+        let mut waste = Spent::default();
+        for (batch, op) in ops.iter().enumerate() {
+            truth.apply(op);
+            if matches!(op, Op::Cut(_)) {
+                let events: Events<Item> = Arc::new(std::mem::take(&mut truth.batch));
+                let longest = todo.len().max(limit) + events.len();
+                todo.push(batch as u64, &events, &mut waste);
+                prop_assert!(todo.len() <= longest);
+                prop_assert!(todo.folded.is_none() || todo.len() <= limit + 8);
+            }
+        }
     }
 }

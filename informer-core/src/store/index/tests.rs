@@ -1,6 +1,6 @@
 //! Indexes: by statement, while a writer runs, and compared with a recomputation after any history.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use proptest::prelude::*;
@@ -169,21 +169,69 @@ fn i_50_what_changes_while_a_late_index_is_computed_is_newer_than_its_snapshot()
     assert_eq!(keys(&late, &store, 'y'), "a d");
 }
 
+/// What an index must hold for `objects`, name to UID, worked out anew.
+fn recomputed<V: Ord>(
+    objects: &BTreeMap<u8, String>,
+    values: impl Fn(&str) -> Vec<V>,
+) -> BTreeMap<V, BTreeSet<String>> {
+    let mut want = BTreeMap::<V, BTreeSet<String>>::new();
+    for (name, uid) in objects {
+        for value in values(uid) {
+            want.entry(value).or_default().insert(name.to_string());
+        }
+    }
+    want
+}
+
+/// What it does hold; and that it holds nothing else: no empty set, no values of an object that is gone.
+fn held<V: Hash + Eq + Ord + Clone + Send + Sync + 'static>(
+    index: &Index<Item, V>,
+    store: &Store<Item>,
+) -> BTreeMap<V, BTreeSet<String>> {
+    store.with_table(|table| {
+        let buckets = index.buckets(&table.indexes).unwrap();
+        assert!(buckets.objects.values().all(|keys| !keys.is_empty()), "an empty set");
+        let entries: usize = buckets.objects.values().map(HashSet::len).sum();
+        assert_eq!(entries, buckets.values.values().map(|values| values.as_slice().len()).sum::<usize>());
+        assert!(
+            buckets.values.keys().all(|key| table.get(key.as_ref()).is_some()),
+            "of an object that is gone"
+        );
+    });
+    let names = |value: &V| -> BTreeSet<String> {
+        let keys = index.keys(store, value).unwrap();
+        assert!(keys.is_sorted());
+        assert_eq!(keys.len(), index.get(store, value).unwrap().len());
+        keys.iter().map(ToString::to_string).collect()
+    };
+    index.values(store).unwrap().into_iter().map(|value| (value.clone(), names(&value))).collect()
+}
+
 proptest! {
+    /// Two indexes of different types, each added at any time.
     #[test]
-    fn an_index_equals_its_recomputation_after_any_history(
+    fn s_10_s_13_an_index_equals_its_recomputation_after_any_history(
         batches in prop::collection::vec(
             prop::collection::btree_map(0..6u8, prop::option::of("[xyz]{0,3}"), 0..5),
             0..12,
         ),
-        late in 0..12usize,
+        late in prop::array::uniform2(0..13usize),
     ) {
-        let (mut bench, index) = (Bench::new(), by_letter());
+        let mut bench = Bench::new();
+        let by_letter = by_letter();
+        let by_length: Index<Item, usize> =
+            Index::new("by-length", |item: &Item| Some(item.uid.len()).filter(|length| *length > 0));
         let mut truth: BTreeMap<u8, String> = BTreeMap::new();
-        if late >= batches.len() {
-            bench.store.add_index(&index).unwrap();
-        }
+        let add = |store: &Store<Item>, at: usize| {
+            if late[0].min(batches.len()) == at {
+                store.add_index(&by_letter).unwrap();
+            }
+            if late[1].min(batches.len()) == at {
+                store.add_index(&by_length).unwrap();
+            }
+        };
         for (at, batch) in batches.iter().enumerate() {
+            add(&bench.store, at);
             let changes: Vec<String> = batch
                 .iter()
                 .map(|(name, uid)| uid.as_ref().map_or(format!("-{name}"), |uid| format!("{name}/{uid}@{at}")))
@@ -195,21 +243,14 @@ proptest! {
                 };
             }
             bench.write(&changes.join(" "), &at.to_string());
-            if at == late {
-                bench.store.add_index(&index).unwrap();
+            if late[0] <= at {
+                prop_assert_eq!(held(&by_letter, &bench.store), recomputed(&truth, |uid| uid.chars().collect()));
             }
         }
-        let mut want: BTreeMap<char, Vec<String>> = BTreeMap::new();
-        for (name, uid) in &truth {
-            let letters: std::collections::BTreeSet<char> = uid.chars().collect();
-            for letter in letters {
-                want.entry(letter).or_default().push(name.to_string());
-            }
-        }
-        prop_assert_eq!(values(&index, &bench.store), want.keys().collect::<String>());
-        for (letter, names) in want {
-            prop_assert_eq!(keys(&index, &bench.store, letter), names.join(" "));
-        }
+        add(&bench.store, batches.len());
+        prop_assert_eq!(held(&by_letter, &bench.store), recomputed(&truth, |uid| uid.chars().collect()));
+        let length = |uid: &str| Some(uid.len()).filter(|length| *length > 0).into_iter().collect();
+        prop_assert_eq!(held(&by_length, &bench.store), recomputed(&truth, length));
         prop_assert_eq!(bench.store.len(), truth.len());
     }
 }

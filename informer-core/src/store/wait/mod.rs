@@ -69,14 +69,13 @@ impl Goal {
         }
         if let Some(meta) = &stored
             && meta.uid == self.uid
-            && ((!wanted.is_empty() && meta.resource_version == wanted)
-                || version::at_least(meta.resource_version, wanted))
+            && reaches(meta.resource_version, wanted)
         {
             return Verdict::Reached;
         }
         if let Some(stale) = self.key.as_ref().and_then(|key| table.stale.get(key))
             && (stale.uid.is_empty() || stale.uid == self.uid)
-            && (stale.resource_version.is_empty() || version::at_least(&stale.resource_version, wanted))
+            && (stale.resource_version.is_empty() || reaches(&stale.resource_version, wanted))
         {
             return Verdict::Unreadable;
         }
@@ -86,7 +85,7 @@ impl Goal {
         {
             return Verdict::Reached; // replaced by a newer object
         }
-        if version::at_least(&table.version, wanted) {
+        if reaches(&table.version, wanted) {
             return Verdict::Reached; // deleted, outside the selection, or folded away
         }
         if !version::is_comparable(wanted) {
@@ -101,8 +100,13 @@ impl Goal {
             .key
             .as_ref()
             .is_some_and(|key| changes.iter().any(|change| change.key == *key) || stale.contains(key));
-        by_key || self.resource_version.as_ref().is_some_and(|wanted| version::at_least(at, wanted))
+        by_key || self.resource_version.as_ref().is_some_and(|wanted| reaches(at, wanted))
     }
+}
+
+/// Whether `version` is known to be `wanted` or later: the same text, or the greater of two numbers.
+fn reaches(version: &str, wanted: &str) -> bool {
+    (!wanted.is_empty() && version == wanted) || version::at_least(version, wanted)
 }
 
 impl Waits {

@@ -73,6 +73,96 @@ fn d1_the_first_verdict_that_matches_wins() {
     }
 }
 
+/// One state of affairs, and whether each of the eight lines of the specification applies to it.
+struct Affairs {
+    stored: Option<(&'static str, &'static str)>,
+    at: &'static str,
+    stale: Option<(&'static str, &'static str)>,
+    wanted: &'static str,
+    stopped: bool,
+    moved: bool,
+}
+
+impl Affairs {
+    fn all() -> Vec<Affairs> {
+        let mut all = Vec::new();
+        let stored = [
+            None,
+            Some(("u1", "19")),
+            Some(("u1", "20")),
+            Some(("u1", "21")),
+            Some(("u1", "x7")),
+            Some(("u1", "")),
+            Some(("u2", "19")),
+            Some(("u2", "21")),
+        ];
+        let stale = [
+            None,
+            Some(("u1", "19")),
+            Some(("u1", "20")),
+            Some(("u1", "")),
+            Some(("", "21")),
+            Some(("", "x7")),
+            Some(("u2", "21")),
+        ];
+        for stored in stored {
+            for stale in stale {
+                for at in ["", "19", "20", "100", "x7"] {
+                    for wanted in ["20", "x7", "", "0"] {
+                        for (stopped, moved) in [(false, false), (false, true), (true, false), (true, true)] {
+                            all.push(Affairs { stored, at, stale, wanted, stopped, moved });
+                        }
+                    }
+                }
+            }
+        }
+        all
+    }
+
+    /// In the words of the specification; the wanted object is `u1`.
+    fn lines(&self) -> [(bool, Verdict); 8] {
+        let number = |text: &str| text.parse::<u64>().ok().filter(|number| *number > 0);
+        let wanted = number(self.wanted);
+        let above = |text: &str| number(text).zip(wanted).is_some_and(|(number, wanted)| number > wanted);
+        let reaches = |text: &str| above(text) || (!self.wanted.is_empty() && text == self.wanted);
+        let stored = |look: &dyn Fn(&str, &str) -> bool| self.stored.is_some_and(|(uid, rv)| look(uid, rv));
+        let stale = |look: &dyn Fn(&str, &str) -> bool| self.stale.is_some_and(|(uid, rv)| look(uid, rv));
+        [
+            (self.stopped, Verdict::Stopped),
+            (self.moved, Verdict::NotComparable),
+            (stored(&|uid, rv| uid == "u1" && reaches(rv)), Verdict::Reached),
+            (
+                stale(&|uid, rv| (uid == "u1" || uid.is_empty()) && (rv.is_empty() || reaches(rv))),
+                Verdict::Unreadable,
+            ),
+            (stored(&|uid, rv| uid != "u1" && above(rv)), Verdict::Reached),
+            (reaches(self.at), Verdict::Reached),
+            (wanted.is_none(), Verdict::NotComparable),
+            (true, Verdict::Wait),
+        ]
+    }
+}
+
+#[test]
+fn d1_each_verdict_comes_before_those_after_it_whatever_else_holds() {
+    let mut met = std::collections::BTreeSet::new();
+    for affairs in Affairs::all() {
+        let Affairs { stored, at, stale, wanted, stopped, moved } = affairs;
+        let text = stored.map(|(uid, version)| format!("a/{uid}@{version}"));
+        let table = table(text.as_deref(), at, stale.map(|(uid, version)| mark(uid, version)));
+        let got = Goal::object(key("a"), "u1", wanted).verdict(stopped, &table, u64::from(moved));
+        let lines = affairs.lines();
+        let first = lines.iter().position(|(applies, _)| *applies).unwrap();
+        assert_eq!(got, lines[first].1, "{wanted:?}: {stored:?} at {at:?}, {stale:?}, {stopped} {moved}");
+        met.extend((first + 1..8).filter(|later| lines[*later].0).map(|later| (first + 1, later + 1)));
+    }
+    // Every line was the first one before every later one, but for what excludes each other: one object stored under
+    // two UIDs (3, 5), and a version that is above one that is no number (5, 7).
+    let pairs = (1..8).flat_map(|first| (first + 1..9).map(move |later| (first, later)));
+    let missing: Vec<_> = pairs.filter(|pair| !met.contains(pair)).collect();
+    assert_eq!(missing, [(3, 5), (5, 7)]);
+}
+
 #[test]
 fn d1_the_coarse_form_and_the_end_of_an_object() {
     use Verdict::{NotComparable, Reached, Stopped, Wait};
