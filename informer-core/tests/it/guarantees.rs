@@ -200,11 +200,12 @@ fn promise_7_i_45_a_relist_is_a_diff() {
 }
 
 #[test]
-fn promise_8_a_blocked_handler_delays_nobody() {
+fn promise_8_a_blocked_handler_delays_nobody_and_its_backlog_is_bounded() {
+    const LIMIT: usize = 16;
     let source = FakeSource::new();
     let clock = ManualClock::new();
     source.create(object("default/a"));
-    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).build();
+    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).queue_limit(LIMIT).build();
     let gate = Gate::new("blocked handler");
     let (slow, quick) = (Recorder::new(), Recorder::new());
     slow.block_at(1, &gate);
@@ -215,14 +216,25 @@ fn promise_8_a_blocked_handler_delays_nobody() {
     clock.wait_for_alarms(1);
     clock.advance(Duration::from_millis(251));
     quick.wait_for(1);
-    for value in 0..100 {
+    for value in 0..LIMIT as u64 - 1 {
         source.update(object("default/a").value(value));
     }
-    quick.wait_for(101);
-    assert_eq!(informer.status().promotions, 1);
+    quick.wait_for(LIMIT);
+    let status = informer.status();
+    assert_eq!((status.promotions, status.handlers[0].folded), (1, 0), "up to the limit all is kept");
+    for value in 0..100 {
+        source.update(object("default/a").value(value));
+        quick.wait_for(LIMIT + 1 + value as usize);
+        assert!(informer.status().handlers[0].pending <= LIMIT + 2);
+    }
+    assert!(informer.status().handlers[0].folded > 80);
+    assert_eq!(informer.status().counters.watches, 1, "the watch is not disturbed");
     gate.open();
-    slow.wait_for(101);
-    assert_eq!(slow.trace(), quick.trace());
+    let version = source.version();
+    slow.wait_until("the last state", |records| {
+        records.last().is_some_and(|record| record.version == version)
+    });
+    assert_eq!(slow.replay(), quick.replay());
 }
 
 #[test]

@@ -8,12 +8,9 @@ use informer_core::{
     ListRequest, ListSink, ListWatch, MetaView, Object, Result, SharedInformer, Stop, WatchEnd, WatchRequest,
     WatchSink,
 };
-use informer_testkit::{
-    FakeSource, Gate, ListFault, ManualClock, Probe, Recorder, TestObject, WatchFault, alone, status_error,
-    within,
-};
+use informer_testkit::{FakeSource, Gate, ManualClock, Probe, Recorder, TestObject, alone, within};
 
-use crate::support::{LONG, lose_patience, object, reach, source_of, synced};
+use crate::support::{LONG, lose_patience, object, source_of, synced};
 
 #[test]
 fn f_49_a_panic_in_a_handler_is_skipped_and_counted() {
@@ -107,61 +104,6 @@ fn f_49_a_panic_in_a_filter_is_the_handlers() {
     source.update(object("default/b").value(1));
     source.update(object("default/c").value(1));
     seen.wait_for(3);
-}
-
-#[test]
-fn d_18_a_panic_in_the_source_is_one_more_failure() {
-    let source = source_of(&["default/a"]);
-    let clock = ManualClock::new();
-    source.on_next_list(ListFault::Panic("told to".to_owned()));
-    source.on_next_watch(WatchFault::Panic("told to".to_owned()));
-    let reports = Probe::new(Vec::new());
-    let tell = reports.clone();
-    let informer = SharedInformer::builder(source.clone())
-        .streaming(false)
-        .clock(clock.clone())
-        .on_error(move |report| {
-            tell.update(|reports| reports.push(report.error.kind()));
-            panic!("the hook was told to, too");
-        })
-        .build();
-    informer.start().unwrap();
-    let theirs = informer.clone();
-    for panics in 1..=2 {
-        reports.wait("the report", |reports| reports.len() == panics);
-        clock.advance_to_next();
-    }
-    within("the first list", move || theirs.wait_synced(LONG)).unwrap();
-    let written = source.update(object("default/a").value(1));
-    reach(&informer, written);
-    assert_eq!(reports.get(), [ErrorKind::Panic; 2]);
-    assert!(!informer.is_stopped());
-}
-
-#[test]
-fn d_3_a_panic_in_the_error_hook_ends_there() {
-    let source = source_of(&["default/a"]);
-    let clock = ManualClock::new();
-    source.start_outage(status_error(503, "ServiceUnavailable", "down"));
-    let calls = Probe::new(0);
-    let count = calls.clone();
-    let informer = SharedInformer::builder(source.clone())
-        .clock(clock.clone())
-        .on_error(move |_| {
-            count.update(|calls| *calls += 1);
-            panic!("told to");
-        })
-        .build();
-    informer.start().unwrap();
-    for call in 1..=3 {
-        calls.wait("the call", |calls| *calls == call);
-        clock.wait_for_alarms(1);
-        if call == 3 {
-            source.end_outage();
-        }
-        clock.advance_to_next();
-    }
-    within("the first list", move || informer.wait_synced(LONG)).unwrap();
 }
 
 /// A closure's captive whose destructor panics, and counts.

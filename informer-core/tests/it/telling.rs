@@ -9,6 +9,7 @@ use informer_testkit::{
     FakeSource, Gate, ManualClock, Probe, Recorder, Streaming, TestObject, status_error, within,
 };
 
+use crate::logged;
 use crate::support::{LONG, PATIENCE, object, reach, source_of, synced};
 
 /// Breaks the watch, changes the world unseen and makes the next watch learn that its version is too old. The relist
@@ -314,4 +315,28 @@ fn i_20_f_53_a_late_handler_of_each_delivery_is_told_what_is_there_and_then_what
         assert_eq!(late.replay(), informer_testkit::states(informer.store().list().iter().map(Arc::as_ref)));
         registration.remove_and_wait().unwrap();
     }
+}
+
+#[test]
+fn f_63_d_17_a_kind_that_is_gone_for_an_hour_is_one_line_in_the_log() {
+    const NAME: &str = "widgets-that-went";
+    logged::keep();
+    let source = source_of(&["default/a"]).named(NAME);
+    let clock = ManualClock::new();
+    let informer = SharedInformer::builder(source.clone()).clock(clock.clone()).build();
+    informer.start().unwrap();
+    source.wait_for_idle_watches(1);
+    source.start_outage(status_error(404, "NotFound", "the server could not find the requested resource"));
+    source.fail_watches(&status_error(410, "Expired", "too old"));
+    let mut attempts = 0;
+    while clock.elapsed() < Duration::from_secs(3600) {
+        let backoff = clock.wait_for_alarm("a back-off", |until| Duration::from_millis(800) <= until);
+        clock.advance(backoff);
+        attempts += 1;
+    }
+    clock.wait_for_alarms(1);
+    assert!(attempts > 60);
+    let said = logged::about(NAME);
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("could not find the requested resource"), "{said:?}");
 }

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use informer_factory::{ErrorKind, HandlerOptions};
-use informer_testkit::script::{Expect, Reply, Script, error_event, fin, head, list, modified, page, stall};
-use informer_testkit::{ManualClock, Recorder, ScriptedServer};
+use informer_testkit::script::{
+    Expect, Reply, Script, error_event, fin, head, hold, list, modified, page, stall,
+};
+use informer_testkit::{Gate, ManualClock, Recorder, ScriptedServer};
 use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret};
 use serde_json::json;
 
@@ -107,6 +109,31 @@ fn fa_9_a_transform_of_configure_changes_what_every_informer_of_the_type_holds()
         assert_eq!(held.metadata.resource_version.as_deref(), Some("11"));
         assert_eq!(held.data.as_ref().unwrap().keys().collect::<Vec<_>>(), ["len"]);
     }
+    finish(&factory, server);
+}
+
+/// Transform and hook are chosen before the informer is there; who comes later with others is told who was first.
+#[test]
+fn i_5_a_second_transform_or_hook_is_an_error_and_the_first_stays_in_force() {
+    let (gate, named) = (Gate::new("the second has tried"), json!({"by": "server"}));
+    let mut actions = initial("10", &[map("ns/a", "5").field("data", named.clone())]);
+    actions.extend([hold(&gate), modified(&map("ns/a", "11").field("data", named)), stall()]);
+    let server = ScriptedServer::start(Script::in_order([Expect::watch().path(MAPS).answer(actions)]));
+    let factory = factory(&server);
+    let by = |name: &'static str| {
+        move |map: &mut ConfigMap| map.data = Some(BTreeMap::from([("by".to_owned(), name.to_owned())]))
+    };
+    let maps = factory.informer_with::<ConfigMap>(|options| _ = options.transform(by("first"))).unwrap();
+    run(&factory);
+    let second = factory.informer_with::<ConfigMap>(|options| _ = options.transform(by("second")));
+    let hook = factory.informer_with::<ConfigMap>(|options| _ = options.on_error(|_| ()));
+    for (error, what) in [(second.unwrap_err(), "transform"), (hook.unwrap_err(), "on_error")] {
+        assert_eq!(error.kind(), ErrorKind::OptionsConflict);
+        assert!(error.to_string().contains(&format!("another {what}")), "{error}");
+    }
+    gate.open();
+    maps.store().wait_until("11", LONG).unwrap();
+    assert_eq!(maps.store().get("ns/a").unwrap().data.as_ref().unwrap()["by"], "first");
     finish(&factory, server);
 }
 

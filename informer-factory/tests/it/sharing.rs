@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use informer_core::sync::spawn;
 use informer_factory::{ErrorKind, Lazy, SharedInformerFactory};
-use informer_testkit::script::{Expect, Script};
-use informer_testkit::{Probe, Recorder, ScriptedServer};
+use informer_testkit::script::{Expect, Script, hold, modified, stall};
+use informer_testkit::{Gate, Probe, Recorder, ScriptedServer, within};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 
-use crate::support::{LONG, MAPS, SECRETS, asked, factory, finish, map, run, streams, synced};
+use crate::support::{LONG, MAPS, SECRETS, asked, factory, finish, initial, map, run, streams, synced};
 
 fn nothing() -> ScriptedServer {
     ScriptedServer::start(Script::in_order([]))
@@ -87,14 +87,14 @@ fn fa_2_f_55_starts_from_eight_threads_are_one_list_for_each_type() {
 }
 
 #[test]
-fn fa_3_what_is_asked_for_after_the_start_waits_for_the_next_one() {
+fn fa_3_fa_4_what_is_asked_for_after_the_start_waits_for_the_next_one() {
     let script = Script::any_order([streams(MAPS, "10", &[]), streams(SECRETS, "11", &[])]);
     let server = ScriptedServer::start(script);
     let factory = factory(&server);
     let maps = factory.informer::<ConfigMap>();
     run(&factory);
     let secrets = factory.informer::<Secret>();
-    synced(&factory); // FA-4: it waits for none that was not started
+    synced(&factory); // it waits for none that was not started
     assert!(maps.has_synced() && !secrets.has_synced());
     assert_eq!(asked(&server).len(), 1);
     run(&factory);
@@ -146,7 +146,7 @@ fn f_55_a_stopped_informer_is_built_anew_without_its_handlers() {
 fn f_54_i_3_a_stopped_informer_answers_errors_and_what_it_has() {
     let script = Script::in_order([
         streams(MAPS, "10", &[map("ns/a", "5")]),
-        Expect::watch().path(SECRETS).answer([informer_testkit::script::stall()]),
+        Expect::watch().path(SECRETS).answer([stall()]),
     ]);
     let server = ScriptedServer::start(script);
     let factory = factory(&server);
@@ -181,13 +181,37 @@ fn f_54_i_3_a_stopped_informer_answers_errors_and_what_it_has() {
     finish(&factory, server);
 }
 
+#[test]
+fn f_56_f_63_one_informer_is_stopped_alone_and_the_others_of_its_client_go_on() {
+    let (gate, secret) = (Gate::new("the other one has stopped"), map("ns/s", "6").of("Secret", "v1"));
+    let mut goes_on = initial("11", &[secret]);
+    goes_on.extend([hold(&gate), modified(&map("ns/s", "12").of("Secret", "v1")), stall()]);
+    let script = Script::any_order([
+        streams(MAPS, "10", &[map("ns/a", "5")]),
+        Expect::watch().path(SECRETS).answer(goes_on),
+    ]);
+    let server = ScriptedServer::start(script);
+    let factory = factory(&server);
+    let (maps, secrets) = (factory.informer::<ConfigMap>(), factory.informer::<Secret>());
+    let seen = Recorder::new();
+    secrets.add_event_handler(seen.clone()).unwrap();
+    run(&factory);
+    maps.stop();
+    within("the join", move || maps.join()).unwrap();
+    gate.open();
+    seen.wait_for(2);
+    assert_eq!(seen.trace(), "Added(ns/s@6, initial)\nUpdated(ns/s@6→12)");
+    assert_eq!(server.requests().len(), 2, "its watch was never opened again");
+    finish(&factory, server);
+}
+
 /// `file:line` of the line after this call's.
 fn next_line(line: u32) -> String {
     format!("{}:{}:", file!(), line + 1)
 }
 
 #[test]
-fn conflicting_options_name_both_callers() {
+fn i_5_conflicting_options_name_both_callers() {
     let server = nothing();
     let factory = factory(&server);
     let first = next_line(line!());

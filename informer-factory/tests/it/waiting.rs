@@ -71,7 +71,7 @@ fn f_59_who_is_late_is_named_with_the_servers_words_and_a_grant_heals() {
 }
 
 #[test]
-fn f_60_dy_8_one_that_is_not_served_keeps_no_sibling() {
+fn f_60_f_62_fa_5_dy_8_one_that_is_not_served_keeps_no_sibling() {
     let missing = || Reply::new(404, "404 page not found\n").header("Content-Type", "text/plain");
     let script = Script::any_order([
         streams(MAPS, "10", &[map("ns/a", "5")]),
@@ -94,7 +94,7 @@ fn f_60_dy_8_one_that_is_not_served_keeps_no_sibling() {
     assert!(text.contains("secrets: ") && text.contains("404 page not found"), "{text}");
     assert!(!text.contains("configmaps"), "{text}");
     assert!(secrets.status().not_served && !secrets.has_synced());
-    // FA-5: a stop ends the wait, and the one that never synced is told.
+    // A stop ends the wait, and the one that never synced is told.
     secrets.stop();
     let error = factory.wait_for_cache_sync(LONG).unwrap_err();
     assert!(error.is_stopped() && error.to_string().contains("secrets"), "{error:?}");
