@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use proptest::prelude::*;
 
@@ -143,9 +143,14 @@ fn d2_nothing_folds_below_the_limit() {
     assert_eq!(fold(3, "=a/u1@1,b/u2@2,c/u3@3 +a/u1@4 +a/u1@5"), "=a/u1@1,b/u2@2,c/u3@3 +a/u1@5");
 }
 
+/// Long enough that whoever waits for it has hung.
+fn never() -> Option<Instant> {
+    SystemClock.now().checked_add(Duration::from_secs(60))
+}
+
 /// Whatever a batch has, for a test that knows that there is one.
 fn batch(fifo: &DeltaFifo<Item>) -> (String, String, u64) {
-    match fifo.take(&SystemClock, None) {
+    match fifo.take(&SystemClock, never()) {
         Taken::Batch { deltas, tail, timeline, .. } => {
             (deltas.iter().map(text).collect::<Vec<_>>().join(" "), tail, timeline)
         }
@@ -173,7 +178,7 @@ fn f_1_d_1_deltas_come_in_order_with_the_version_after_them() {
 fn f_2_a_list_is_one_entry_with_its_objects_in_order_and_its_version() {
     let fifo = DeltaFifo::new(100);
     fifo.push(delta("=1b/u2@2,a/u1@1"), "7");
-    let Taken::Batch { deltas, tail, news, .. } = fifo.take(&SystemClock, None) else { panic!() };
+    let Taken::Batch { deltas, tail, news, .. } = fifo.take(&SystemClock, never()) else { panic!() };
     assert_eq!((deltas.len(), text(&deltas[0]).as_str(), tail.as_str()), (1, "=1b/u2@2,a/u1@1", "7"));
     assert_eq!(news, 1, "it comes as one");
     fifo.push(delta("=1"), "8");
@@ -186,7 +191,7 @@ fn f_10_d1_one_take_brings_everything_that_is_queued() {
     for at in 0..2500 {
         fifo.push(delta(&format!("+{at}/u{at}@{at}")), &at.to_string());
     }
-    let Taken::Batch { deltas, tail, .. } = fifo.take(&SystemClock, None) else { panic!() };
+    let Taken::Batch { deltas, tail, .. } = fifo.take(&SystemClock, never()) else { panic!() };
     assert_eq!((deltas.len(), tail.as_str()), (2500, "2499"));
     assert_eq!(text(&deltas[2499]), "+2499/u2499@2499");
 }
@@ -217,7 +222,7 @@ fn f_14_what_was_taken_or_folded_away_is_kept_by_nobody() {
             let key = crate::meta::Object::meta(&**object).key();
             fifo.push(Delta::Upsert { key, object: Arc::clone(object) }, "1");
         }
-        drop(fifo.take(&SystemClock, None));
+        drop(fifo.take(&SystemClock, never()));
         assert!(objects.iter().all(|object| Arc::strong_count(object) == 1), "limit {limit}");
         // Entry by entry, as a handler's backlog is taken
         let mut queue = FoldQueue::new(limit);
@@ -246,17 +251,17 @@ fn the_consumer_is_told_once_whenever_it_is_not_waiting() {
     let fifo = DeltaFifo::new(100);
     assert_eq!(fifo.push(delta("+a/u1@1"), "1"), Some(1), "not there yet");
     assert_eq!(fifo.push(delta("+a/u1@2"), "2"), None, "it knows");
-    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { news: 2, .. }));
+    assert!(matches!(fifo.take(&SystemClock, never()), Taken::Batch { news: 2, .. }));
     assert_eq!(fifo.set_tail("2"), None, "nothing moved");
     assert_eq!(fifo.set_tail("3"), Some(3));
     assert_eq!(fifo.push(delta("+a/u1@4"), "4"), None);
-    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { news: 4, .. }));
+    assert!(matches!(fifo.take(&SystemClock, never()), Taken::Batch { news: 4, .. }));
     // A wait that was cut short brings nothing, and the consumer is away all the same: it may admit a handler now.
     fifo.poke();
-    assert!(matches!(fifo.take(&SystemClock, None), Taken::Nothing));
+    assert!(matches!(fifo.take(&SystemClock, never()), Taken::Nothing));
     assert_eq!(fifo.push(delta("+a/u1@5"), "5"), Some(5));
     // The same after a deadline.
-    assert!(matches!(fifo.take(&SystemClock, None), Taken::Batch { .. }));
+    assert!(matches!(fifo.take(&SystemClock, never()), Taken::Batch { .. }));
     assert!(matches!(fifo.take(&SystemClock, Some(SystemClock.now())), Taken::Nothing));
     assert_eq!(fifo.set_tail("6"), Some(6));
 }
@@ -272,7 +277,7 @@ fn q_5_a_push_a_poke_and_the_end_wake_a_consumer_that_waits() {
         let fifo = Arc::new(DeltaFifo::new(100));
         let theirs = Arc::clone(&fifo);
         let consumer = spawn("consumer", move || {
-            let taken = theirs.take(&SystemClock, SystemClock.now().checked_add(Duration::from_secs(60)));
+            let taken = theirs.take(&SystemClock, never());
             let right = match at {
                 0 => matches!(taken, Taken::Batch { .. }),
                 1 => matches!(taken, Taken::Nothing),
@@ -294,7 +299,7 @@ fn c_11_what_is_queued_at_the_end_is_handed_out_and_nothing_is_taken_in() {
     let key = crate::meta::Object::meta(&*late).key();
     assert_eq!(fifo.push(Delta::Upsert { key, object: Arc::clone(&late) }, "2"), None);
     assert_eq!(Arc::strong_count(&late), 1, "f_14: nothing keeps it");
-    assert!(matches!(fifo.take(&SystemClock, None), Taken::Closed));
+    assert!(matches!(fifo.take(&SystemClock, never()), Taken::Closed));
 }
 
 /// What a server does with one of four objects, or that it is listed.

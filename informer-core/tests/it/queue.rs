@@ -5,9 +5,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use informer_core::version::at_least;
 use informer_core::{
     ChangeKind, Delivery, Event, EventHandler, Flow, HandlerOptions, Index, Labels, ListEnd, ListRequest,
-    ListSink, ListWatch, MetaView, Object, Registration, Result, SharedInformer, Stop, WatchEnd,
+    ListSink, ListWatch, MetaView, Object, Registration, Result, SharedInformer, Stop, Store, WatchEnd,
     WatchRequest, WatchSink, WeakInformer,
 };
 use informer_testkit::{
@@ -177,6 +178,42 @@ fn c_7_the_adds_of_a_batch_are_told_in_order_after_all_of_them_are_stored() {
     let at = |event: &str, stored| (event.to_owned(), stored, true);
     let want = [at("Added(a@1, initial)", 1), at("Added(d@2)", 4), at("Added(b@3)", 4), at("Added(c@4)", 4)];
     assert_eq!(found.get(), want);
+}
+
+/// Counts what it is told, and notes what the store did not show yet.
+struct Comparing {
+    store: Store<TestObject>,
+    told: Probe<(usize, Vec<String>)>,
+}
+
+impl EventHandler<TestObject> for Comparing {
+    fn on_event(&mut self, event: &Event<TestObject>) {
+        let stored = self.store.get(&event.key());
+        let shown =
+            stored.is_some_and(|stored| at_least(&stored.resource_version, event.meta().resource_version));
+        self.told.update(|(count, ahead)| {
+            *count += 1;
+            ahead.extend((!shown).then(|| format!("{event:?}")));
+        });
+    }
+}
+
+#[test]
+fn c_7_d3_a_handler_on_a_thread_of_its_own_never_runs_ahead_of_the_store() {
+    let source = source_of(&["a", "b"]);
+    let informer = SharedInformer::builder(source.clone()).build();
+    let told = Probe::new((0, Vec::new()));
+    let handler = Comparing { store: informer.store(), told: told.clone() };
+    let options = HandlerOptions::new().delivery(Delivery::Thread);
+    let registration = informer.add_event_handler_with(options, handler).unwrap();
+    informer.start().unwrap();
+    registration.wait_synced(LONG).unwrap();
+    for round in 1..2000 {
+        source.update(object(["a", "b"][round % 2]).value(round as u64));
+        // One by one: each time the handler's thread waits when the batch is published.
+        told.wait("the update", |(count, _)| *count == round + 2);
+    }
+    assert_eq!(told.get().1, [""; 0]);
 }
 
 #[test]
