@@ -141,7 +141,7 @@ fn names_a_decision(reason: &str) -> bool {
     words.any(|word| word.strip_prefix('D').is_some_and(|number| number.parse::<u32>().is_ok()))
 }
 
-fn no_findings(findings: Vec<String>) {
+fn no_findings(findings: &[String]) {
     assert!(findings.is_empty(), "{}", findings.join("\n"));
 }
 
@@ -199,7 +199,7 @@ fn every_row_has_a_verdict_and_a_contract_that_is_not_kept_names_the_decision() 
             other => findings.push(format!("{statement}: the verdict `{other}` is none")),
         }
     }
-    no_findings(findings);
+    no_findings(&findings);
 }
 
 #[test]
@@ -218,7 +218,7 @@ fn every_test_that_is_named_exists() {
             }
         }
     }
-    no_findings(findings);
+    no_findings(&findings);
 }
 
 /// The names of the functions of a file; none, if there is no such file.

@@ -3,8 +3,11 @@
 //! Deltas are written `+a/u1@10` (upsert), `-a/u1@20` (deletion with its final state), `~a/u1` (without), `?a/u1@5`
 //! (unreadable) and `=a/u1@10,b/u2@11` (list; `==` incomplete, `=1` the first one); a forced deletion ends in `!`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
+
+use proptest::prelude::*;
 
 use super::*;
 use crate::fixture::{Item, item};
@@ -292,4 +295,60 @@ fn c_11_what_is_queued_at_the_end_is_handed_out_and_nothing_is_taken_in() {
     assert_eq!(fifo.push(Delta::Upsert { key, object: Arc::clone(&late) }, "2"), None);
     assert_eq!(Arc::strong_count(&late), 1, "f_14: nothing keeps it");
     assert!(matches!(fifo.take(&SystemClock, None), Taken::Closed));
+}
+
+/// What a server does with one of four objects, or that it is listed.
+#[derive(Clone, Copy, Debug)]
+enum Op {
+    Set(u8),
+    Recreate(u8),
+    Remove(u8),
+    List,
+}
+
+proptest! {
+    /// The bound of D2, for a server that tells the truth: for each of four keys a delete and an upsert after the last
+    /// list, its place in that list, and a final state before it.
+    #[test]
+    fn d2_a_queue_over_its_limit_is_bounded_by_keys_not_by_time(
+        limit in 1..8usize,
+        ops in prop::collection::vec(
+            prop_oneof![
+                4 => (0..4u8).prop_map(Op::Set),
+                2 => (0..4u8).prop_map(Op::Recreate),
+                2 => (0..4u8).prop_map(Op::Remove),
+                1 => Just(Op::List),
+            ],
+            0..300,
+        ),
+    ) {
+        let mut queue = FoldQueue::new(limit);
+        let mut waste = Vec::new();
+        let mut objects: BTreeMap<u8, String> = BTreeMap::new();
+        for (version, op) in ops.iter().enumerate() {
+            let mut push = |text: &str| queue.push(delta(text), &mut waste);
+            match *op {
+                Op::Set(name) => {
+                    let uid = objects.entry(name).or_insert_with(|| format!("u{version}"));
+                    push(&format!("+k{name}/{uid}@{version}"));
+                }
+                Op::Recreate(name) | Op::Remove(name) => {
+                    if let Some(uid) = objects.remove(&name) {
+                        push(&format!("-k{name}/{uid}@{version}"));
+                    }
+                    if matches!(op, Op::Recreate(_)) {
+                        push(&format!("+k{name}/u{version}@{version}"));
+                        objects.insert(name, format!("u{version}"));
+                    }
+                }
+                Op::List => {
+                    let items: Vec<_> =
+                        objects.iter().map(|(name, uid)| format!("k{name}/{uid}@{version}")).collect();
+                    push(&format!("={}", items.join(",")));
+                }
+            }
+            waste.clear();
+            prop_assert!(queue.weight() <= limit + 4 * 4, "{} entries", queue.weight());
+        }
+    }
 }

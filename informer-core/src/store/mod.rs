@@ -180,6 +180,9 @@ impl<T: Object> Store<T> {
 
     /// Waits until the object `uid` is not in the store: for a deletion whose answer carries no version.
     ///
+    /// An object that the store has not been told of yet is not in it either: of an object that was only just made,
+    /// [`wait_for`](Store::wait_for) its creation first.
+    ///
     /// # Blocking
     /// As [`wait_for`](Store::wait_for).
     ///

@@ -115,3 +115,24 @@ impl<T> Table<T> {
         Some(old)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::Item;
+    use crate::store::tests::change;
+
+    #[test]
+    fn ls_2_a_namespace_without_objects_takes_no_room() {
+        let mut table = Table::<Item>::new();
+        let mut apply = |changes: &str| {
+            let changes: Vec<_> = changes.split(' ').map(change).collect();
+            table.apply(&changes, &mut [], &mut Vec::new());
+            (table.len(), table.namespaces.len())
+        };
+        assert_eq!(apply("x:a/u1@1 x:b/u2@2 y:c/u3@3 node/u4@4"), (4, 3));
+        assert_eq!(apply("-x:a -y:c"), (2, 2));
+        assert_eq!(apply("-x:b -x:b -z:d"), (1, 1));
+        assert_eq!(apply("-node"), (0, 0));
+    }
+}

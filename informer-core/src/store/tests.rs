@@ -134,6 +134,33 @@ fn s_13_sc_2_objects_indexes_and_version_appear_together() {
 }
 
 #[test]
+fn d3_what_was_read_is_one_state_and_holds_no_lock() {
+    let mut bench = Bench::new();
+    let index: Index<Item, String> = Index::new("by-uid", |item: &Item| [item.uid.clone()]);
+    bench.store.add_index(&index).unwrap();
+    bench.write("x:a/u@1 x:b/u@1 y:c/u@1", "1");
+    let store = bench.store.clone();
+    let reads = [
+        store.list(),
+        store.in_namespace(""),
+        store.select(&Selector::default()),
+        store.snapshot().objects,
+        index.get(&store, "u").unwrap(),
+    ];
+    for (version, objects) in (2..).zip(reads) {
+        let mut count = 0;
+        for object in objects {
+            // One thread: a write that waited for the reader would be the end of this test.
+            bench.write(&format!("x:a/u@{version} -x:b z:d{count}/v@{version}"), &version.to_string());
+            bench.write(&format!("x:a/u@1 x:b/u@1 y:c/u@1 -z:d{count}"), &version.to_string());
+            assert_eq!(object.version, "1");
+            count += 1;
+        }
+        assert_eq!(count, 3, "read {version}");
+    }
+}
+
+#[test]
 fn replaced_objects_end_outside_the_lock_and_a_panic_there_harms_nobody() {
     struct Loud(Store<Loud>);
     impl Object for Loud {

@@ -369,11 +369,13 @@ fn f_41_d4_another_object_of_the_same_name_is_a_delete_and_an_add_also_between_r
 }
 
 #[test]
-fn f_42_f_12_what_a_transform_cannot_do_and_what_is_gone_unseen_hurt_no_list() {
+fn f_42_f_12_s_15_what_a_transform_cannot_do_and_what_is_gone_unseen_hurt_no_list() {
     let (source, clock) = (source_of(&["a", "b"]), ManualClock::new());
     source.create(object("bad").value(13));
     let calls = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&calls);
+    let told = Probe::new(Vec::<String>::new());
+    let tell = told.clone();
     let by_name: Index<TestObject, String> =
         Index::new("by-name", |object: &TestObject| [object.name.clone()]);
     let informer = SharedInformer::builder(source.clone())
@@ -383,6 +385,10 @@ fn f_42_f_12_what_a_transform_cannot_do_and_what_is_gone_unseen_hurt_no_list() {
             count.fetch_add(1, Ordering::SeqCst);
             assert!(object.value != 13, "told to");
             object.value += 100;
+        })
+        .on_error(move |report| {
+            let text = report.error.chain().to_string();
+            tell.update(|told| told.push(text));
         })
         .build();
     let seen = Recorder::new();
@@ -394,6 +400,9 @@ fn f_42_f_12_what_a_transform_cannot_do_and_what_is_gone_unseen_hurt_no_list() {
     assert!(informer.has_synced(), "f_12: the list is taken without it");
     assert_eq!(informer.status().stale.len(), 1);
     assert_eq!(informer.store().get("a").unwrap().value, 100);
+    let text = told.get().concat();
+    assert!(text.contains("bad") && text.contains("transform"), "s_15: which object, and why: {text}");
+    assert!(!text.contains("13"), "and nothing of its content: {text}");
     let before = calls.load(Ordering::SeqCst);
     relist(&source, &clock, |world| {
         for key in ["a", "b", "bad"] {

@@ -165,6 +165,8 @@ fn d5_the_same_state_again_is_no_event_and_keeps_the_object() {
 fn f_8_i_16_only_the_first_list_is_initial() {
     check("=1a/u1@1,b/u2@2", "Added(a@1, initial), Added(b@2, initial)", "a/u1@1 b/u2@2");
     check("=1a/u1@1 | =a/u1@1,b/u2@2 +c/u3@3", "Added(b@2), Added(c@3)", "a/u1@1 b/u2@2 c/u3@3");
+    // Also of what was queued before the list was applied
+    check("| =1a/u1@1 +b/u2@2 +a/u1@3", "Added(a@1, initial), Added(b@2), Updated(a@1→3)", "a/u1@3 b/u2@2");
     let mut cache = Cache::new();
     cache.apply(vec![delta("=1")]);
     assert_eq!(cache.synced, 1, "i_12: an empty first list is one too");

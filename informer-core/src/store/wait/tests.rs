@@ -154,6 +154,19 @@ fn d1_each_verdict_comes_before_those_after_it_whatever_else_holds() {
         let lines = affairs.lines();
         let first = lines.iter().position(|(applies, _)| *applies).unwrap();
         assert_eq!(got, lines[first].1, "{wanted:?}: {stored:?} at {at:?}, {stale:?}, {stopped} {moved}");
+        // The coarse form knows no object: 1, 2, 6, 7, 8.
+        let got = Goal::version(wanted).verdict(stopped, &table, u64::from(moved));
+        let coarse = [0, 1, 5, 6, 7].into_iter().find(|at| lines[*at].0).unwrap();
+        assert_eq!(got, lines[coarse].1, "{wanted:?} at {at:?}, {stopped} {moved}");
+        // The end of an object needs neither version nor timeline.
+        let got = Goal::gone(key("a"), "u1").verdict(stopped, &table, u64::from(moved));
+        let there = stored.is_some_and(|(uid, _)| uid == "u1");
+        let want = match (stopped, there) {
+            (true, _) => Verdict::Stopped,
+            (false, true) => Verdict::Wait,
+            (false, false) => Verdict::Reached,
+        };
+        assert_eq!(got, want, "the end of u1: {stored:?}");
         met.extend((first + 1..8).filter(|later| lines[*later].0).map(|later| (first + 1, later + 1)));
     }
     // Every line was the first one before every later one, but for what excludes each other: one object stored under
