@@ -84,10 +84,10 @@ fn f_56_changed_and_deleted_objects_are_let_go() {
     let clock = ManualClock::new();
     let (source, informer, count) = ground(&clock, 4096);
     let seen = Recorder::new();
-    for delivery in [Delivery::Auto, Delivery::Thread] {
+    let registrations = [Delivery::Auto, Delivery::Thread].map(|delivery| {
         let options = HandlerOptions::new().delivery(delivery);
-        informer.add_event_handler_with(options, seen.clone()).unwrap();
-    }
+        informer.add_event_handler_with(options, seen.clone()).unwrap()
+    });
     informer.start().unwrap();
     let told = seen.wait_for_returned(20).len();
     for round in 1..=50 {
@@ -100,6 +100,8 @@ fn f_56_changed_and_deleted_objects_are_let_go() {
         source.delete(&format!("default/{at}"));
     }
     seen.wait_for_returned(told + 1010);
+    // Their last calls let go of what they were told of.
+    within("the removal", move || registrations.map(|registration| registration.remove_and_wait().unwrap()));
     settle(&informer);
     assert_eq!(informer.store().len(), 5);
     assert_eq!(live(&count, true), 5, "what the store holds, and nothing else");

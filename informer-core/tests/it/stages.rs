@@ -228,34 +228,82 @@ fn d_12_i_7_i_8_an_informer_ends_while_a_handler_that_was_moved_off_is_called() 
     end_at(Stage::Promoted, "e-moved");
 }
 
-/// What is done inside user code, once, and what came of it.
+/// What is done inside user code.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum What {
+    /// Stop, and then everything that would wait.
+    Stop,
+    /// The last handle is dropped.
+    Drop,
+    /// Everything that may be called there, which is all that does not wait (F-50).
+    Call,
+}
+
+/// Does it, once, and tells what came of it.
 #[derive(Clone)]
 struct Inside {
     slot: Arc<Mutex<Option<SharedInformer<TestObject>>>>,
-    drops: bool,
+    /// Where the informer is afterwards, unless it was dropped.
+    back: Arc<Mutex<Option<SharedInformer<TestObject>>>>,
+    what: What,
     /// Nothing happens before the test has filled the slot.
     filled: informer_testkit::Pass,
+    /// A handler that is added inside.
+    late: Recorder,
     done: Probe<Option<bool>>,
 }
 
 impl Inside {
+    fn new(what: What, gate: &Gate) -> Self {
+        Inside {
+            slot: Arc::default(),
+            back: Arc::default(),
+            what,
+            filled: gate.pass(),
+            late: Recorder::new(),
+            done: Probe::new(None),
+        }
+    }
+
     fn act(&self) {
         self.filled.wait();
         let Some(informer) = self.slot.lock().take() else { return };
-        let outcome = if self.drops {
-            drop(informer); // the last one
-            true
-        } else {
-            informer.stop();
-            let join = informer.join().unwrap_err();
-            let timed = informer.join_timeout(LONG).unwrap_err();
-            let waits = [
-                informer.wait_synced(LONG).unwrap_err(),
-                informer.store().wait_until("99", LONG).unwrap_err(),
-                informer.store().wait_gone("default/a", "u", LONG).unwrap_err(),
-            ];
-            *self.slot.lock() = Some(informer);
-            join.is_would_block() && timed.is_would_block() && waits.iter().all(Error::is_would_block)
+        let outcome = match self.what {
+            What::Drop => {
+                drop(informer);
+                true
+            }
+            What::Stop => {
+                informer.stop();
+                let waits = [
+                    informer.join().unwrap_err(),
+                    informer.join_timeout(LONG).unwrap_err(),
+                    informer.wait_synced(LONG).unwrap_err(),
+                    informer.store().wait_until("99", LONG).unwrap_err(),
+                    informer.store().wait_gone("default/a", "u", LONG).unwrap_err(),
+                ];
+                *self.back.lock() = Some(informer);
+                waits.iter().all(Error::is_would_block)
+            }
+            What::Call => {
+                let stays = informer.add_event_handler(self.late.clone()).unwrap();
+                let goes = informer.on_event(|_| ()).unwrap();
+                goes.remove();
+                let index: Index<TestObject, u64> =
+                    Index::new("inside", |object: &TestObject| [object.value]);
+                informer.add_index(&index).unwrap();
+                let found = index.get(&informer.store(), &0).unwrap().len();
+                let _ = (informer.lister().list(), informer.store().snapshot(), informer.status());
+                let _ = (informer.has_synced(), stays.has_synced(), informer.is_stopped());
+                informer.start().unwrap();
+                let waits = [
+                    goes.remove_and_wait().unwrap_err(),
+                    stays.wait_synced(LONG).unwrap_err(),
+                    informer.wait_synced(LONG).unwrap_err(),
+                ];
+                *self.back.lock() = Some(informer);
+                found <= 2 && waits.iter().all(Error::is_would_block)
+            }
         };
         self.done.set(Some(outcome));
     }
@@ -267,12 +315,12 @@ fn end_inside(
     build: impl Fn(InformerBuilder<TestObject>, &Inside) -> SharedInformer<TestObject>,
     trigger: impl Fn(&FakeSource, &ManualClock),
 ) {
-    for drops in [false, true] {
-        let name = format!("{name}-{}", if drops { "d" } else { "s" });
+    for what in [What::Stop, What::Drop, What::Call] {
+        let name = format!("{name}-{}", &format!("{what:?}")[..1]);
         logged::keep();
         let (source, clock, gate) = (source(&name), ManualClock::new(), Gate::new("the slot is filled"));
         let mark = ThreadMark::of(&name);
-        let inside = Inside { slot: Arc::default(), drops, filled: gate.pass(), done: Probe::new(None) };
+        let inside = Inside::new(what, &gate);
         let informer = build(SharedInformer::builder(source.clone()).clock(clock.clone()), &inside);
         let store = informer.store();
         *inside.slot.lock() = Some(informer.clone());
@@ -281,9 +329,15 @@ fn end_inside(
         trigger(&source, &clock);
         gate.open();
         assert!(inside.done.wait_for("what is done inside", Option::take), "{name}");
+        if what == What::Call {
+            inside.late.wait_for(2);
+            assert!(inside.late.records().iter().all(|record| record.to_string().ends_with(", initial)")));
+            let informer = inside.back.lock().clone().unwrap();
+            within("the stop", move || informer.stop());
+        }
         assert!(within("the end of waits", move || store.wait_until("99", LONG)).unwrap_err().is_stopped());
         // From outside: with a handle a join, without one there is nothing left to wait for.
-        let left = inside.slot.lock().take();
+        let left = inside.back.lock().take();
         if let Some(informer) = left {
             within("the join", move || informer.join()).unwrap();
         }
@@ -315,14 +369,14 @@ fn add(
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_a_handler() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_a_handler() {
     end_inside("w-auto", |builder, inside| add(builder.build(), Delivery::Auto, inside), nothing);
     end_inside("w-inline", |builder, inside| add(builder.build(), Delivery::Inline, inside), nothing);
     end_inside("w-own", |builder, inside| add(builder.build(), Delivery::Thread, inside), nothing);
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_a_handler_that_was_moved_off() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_a_handler_that_was_moved_off() {
     let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
         let informer = add(builder.build(), Delivery::Auto, inside);
         informer.on_event(|_| ()).unwrap(); // it waits
@@ -333,7 +387,7 @@ fn d_12_f_51_stop_join_and_drop_in_a_handler_that_was_moved_off() {
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_a_filter() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_a_filter() {
     let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
         let (informer, inside) = (builder.build(), inside.clone());
         let filter = move |_: &TestObject| {
@@ -347,7 +401,7 @@ fn d_12_f_51_stop_join_and_drop_in_a_filter() {
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_a_transform() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_a_transform() {
     let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
         let inside = inside.clone();
         builder.transform(move |_| inside.act()).build()
@@ -356,7 +410,7 @@ fn d_12_f_51_stop_join_and_drop_in_a_transform() {
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_an_index_function() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_an_index_function() {
     let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
         let inside = inside.clone();
         let index: Index<TestObject, u64> = Index::new("acting", move |object: &TestObject| {
@@ -369,7 +423,7 @@ fn d_12_f_51_stop_join_and_drop_in_an_index_function() {
 }
 
 #[test]
-fn d_12_f_51_stop_join_and_drop_in_the_error_hook() {
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_the_error_hook() {
     let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
         let inside = inside.clone();
         builder.on_error(move |_| inside.act()).build()
@@ -468,8 +522,7 @@ fn d_12_f_51_stop_and_join_in_the_destructor_of_a_handler() {
         let name = if removed { "w-removed" } else { "w-stopped" };
         let (mark, gate) = (ThreadMark::of(name), Gate::new("the slot is filled"));
         gate.open();
-        let inside =
-            Inside { slot: Arc::default(), drops: false, filled: gate.pass(), done: Probe::new(None) };
+        let inside = Inside::new(What::Stop, &gate);
         let informer = SharedInformer::builder(source(name)).build();
         let registration = informer.add_event_handler(Ending(inside.clone())).unwrap();
         informer.start().unwrap();
