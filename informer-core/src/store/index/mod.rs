@@ -248,10 +248,16 @@ pub(crate) trait AnyIndex<T>: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// The function, shared so that it can be called without the table.
     fn function(&self) -> Arc<dyn Function<T>>;
+    /// An instance of the same index with nothing in it, for the values of a snapshot.
+    fn base(&self) -> Box<dyn AnyIndex<T>>;
     /// Moves prepared values in; the old ones are left in their place, to be dropped outside the lock.
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
-    /// Puts values computed from a snapshot under what came by since; then the index is ready.
-    fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
+    /// Puts a [`base`](AnyIndex::base), filled outside the lock, under what came by since; then the index is ready.
+    ///
+    /// Costs as much as what came by, whatever the size of the base. Answers what is to be dropped outside the lock.
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage;
+    /// For [`install`](AnyIndex::install) alone.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 struct Buckets<T, V> {
@@ -358,6 +364,15 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
         Arc::clone(&self.definition) as Arc<dyn Function<T>>
     }
 
+    fn base(&self) -> Box<dyn AnyIndex<T>> {
+        Box::new(Buckets {
+            definition: Arc::clone(&self.definition),
+            objects: HashMap::new(),
+            values: HashMap::new(),
+            building: None,
+        })
+    }
+
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
         let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
         for (change, values) in changes.iter().zip(&mut prepared.values) {
@@ -368,14 +383,21 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
         }
     }
 
-    fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
-        let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
-        let touched = self.building.take().unwrap_or_default();
-        for (change, values) in changes.iter().zip(&mut prepared.values) {
-            if !touched.contains(&change.key) {
-                self.set(&change.key, values, &mut prepared.emptied);
-            }
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage {
+        let mut base = *base.into_any().downcast::<Self>().expect("a base of this index");
+        let mut replaced = Vec::new();
+        for key in self.building.take().unwrap_or_default() {
+            let mut values = self.values.remove(&key).unwrap_or(Values::None);
+            let mut emptied = Vec::new();
+            base.set(&key, &mut values, &mut emptied);
+            replaced.push((values, emptied));
         }
+        let overlay = std::mem::replace(self, base);
+        Box::new((overlay.objects, overlay.values, replaced))
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 
