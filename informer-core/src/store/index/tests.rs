@@ -167,6 +167,12 @@ fn i_50_what_changes_while_a_late_index_is_computed_is_newer_than_its_snapshot()
     store.add_index(&late).unwrap();
     assert_eq!(keys(&late, &store, 'x'), "c");
     assert_eq!(keys(&late, &store, 'y'), "a d");
+    for object in late.get(&store, &'y').unwrap() {
+        assert!(
+            Arc::ptr_eq(&object, &store.get(&object.meta().key()).unwrap()),
+            "{object:?} is the newer one"
+        );
+    }
 }
 
 proptest! {
@@ -209,6 +215,11 @@ proptest! {
         prop_assert_eq!(values(&index, &bench.store), want.keys().collect::<String>());
         for (letter, names) in want {
             prop_assert_eq!(keys(&index, &bench.store, letter), names.join(" "));
+            // And it is the stored object itself that is found, not an older one of the same values.
+            for object in index.get(&bench.store, &letter).unwrap() {
+                let stored = bench.store.get(&object.meta().key()).unwrap();
+                prop_assert!(Arc::ptr_eq(&stored, &object));
+            }
         }
         prop_assert_eq!(bench.store.len(), truth.len());
     }
