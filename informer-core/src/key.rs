@@ -158,7 +158,7 @@ impl<'a> From<&'a str> for KeyRef<'a> {
 
 /// The maps of store, indexes and queues.
 ///
-/// Their keys come from whoever may create objects, so the hash is seeded; it need not be SipHash, which costs more than
+/// Their keys come from whoever may create objects, so the hash is seeded; it need not be `SipHash`, which costs more than
 /// the rest of a look-up.
 pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
