@@ -64,7 +64,7 @@
 //! | `representation`, `lazy`, `json` | objects from JSON |
 //! | `reflector`, `backoff`, [`version`] | what to ask for, and when |
 //! | `queue` | what was learnt and not yet applied |
-//! | `store`, `lister` | what is known |
+//! | `store`, `selector`, `lister` | what is known, and which of it |
 //! | `informer` | all of it together, and who is told what |
 //! | `contain` | user code with a net under it |
 //!
@@ -108,6 +108,7 @@ mod meta;
 mod queue;
 mod reflector;
 mod representation;
+mod selector;
 mod stop;
 mod store;
 pub mod version;
@@ -130,6 +131,7 @@ pub use lister::{Lister, NamespaceLister};
 pub use meta::{Labels, MetaView, Object};
 pub use reflector::{Phase, Report};
 pub use representation::{DecodeOptions, Representation};
+pub use selector::Selector;
 pub use stop::{OnStop, Stop};
 pub use store::{Index, IndexInstance, IndexOf, Snapshot, Store};
 pub use time::{Clock, SystemClock};

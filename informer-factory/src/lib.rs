@@ -38,8 +38,8 @@ pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
     HandlerStatus, Index, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object, ObjectKey,
-    Phase, Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop,
-    Store, SystemClock, WeakInformer,
+    Phase, Registration, Report, Representation, Result, Selector, SharedInformer, Snapshot, Stage, Status,
+    Stop, Store, SystemClock, WeakInformer,
 };
 pub use informer_core::{kube_core, sync};
 pub use informer_http::{

@@ -5,4 +5,5 @@ mod guarantees;
 mod handlers;
 mod lifecycle;
 mod reflector;
+mod selecting;
 mod wait;
