@@ -17,8 +17,10 @@ use informer_core::{
 };
 use informer_http::{Client, HttpListWatch};
 
+use crate::multi::MultiInformer;
 use crate::options::InformerOptions;
 use crate::registry::{Key, Registry};
+use crate::waiting::{Named, wait_for_all, would_wait_for_itself};
 
 /// How long a drop waits for the threads.
 const DROP_PATIENCE: Duration = Duration::from_secs(5);
@@ -192,6 +194,102 @@ impl SharedInformerFactory {
         self.of_resource(resource, &options, true, Location::caller())
     }
 
+    /// The informers of objects `T` in each of `namespaces`, as one: a typed object, `Lazy` of one, or
+    /// `PartialObjectMeta` of one. Each is the same that [`informer_with`](SharedInformerFactory::informer_with) gives
+    /// for its namespace alone.
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] when there is no namespace, one is empty or comes twice, or `T` has no namespaces;
+    /// [`ErrorKind::OptionsConflict`] when [`configure`](SharedInformerFactory::configure) chose a namespace.
+    #[track_caller]
+    pub fn in_namespaces<T: Representation>(
+        &self,
+        namespaces: impl IntoIterator<Item = impl Into<String>>,
+    ) -> Result<MultiInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ()>,
+        <T::Resource as Resource>::Scope: 'static,
+    {
+        self.in_namespaces_with(namespaces, |_| ())
+    }
+
+    /// As [`in_namespaces`](SharedInformerFactory::in_namespaces), with options that hold in each of them.
+    ///
+    /// # Errors
+    /// As there; also [`ErrorKind::OptionsConflict`] when the options choose a namespace too, or an informer is shared
+    /// with somebody who chose otherwise: none is made then.
+    #[track_caller]
+    pub fn in_namespaces_with<T: Representation>(
+        &self,
+        namespaces: impl IntoIterator<Item = impl Into<String>>,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+    ) -> Result<MultiInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ()>,
+        <T::Resource as Resource>::Scope: 'static,
+    {
+        let resource = ApiResource::erase::<T::Resource>(&());
+        if !has_namespaces::<T>() {
+            let text = format!("{} have no namespaces; ask for the informer of all of them", resource.plural);
+            return Err(Error::new(ErrorKind::Config, text));
+        }
+        self.dynamic_namespaces(&resource, distinct(namespaces)?, choose, Location::caller())
+    }
+
+    /// As [`in_namespaces_with`](SharedInformerFactory::in_namespaces_with), for a resource that is known only at run
+    /// time; that it has namespaces is taken on trust.
+    ///
+    /// # Errors
+    /// As there.
+    #[track_caller]
+    pub fn dynamic_in_namespaces<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        namespaces: impl IntoIterator<Item = impl Into<String>>,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+    ) -> Result<MultiInformer<T>>
+    where
+        T::Resource: Resource<DynamicType = ApiResource>,
+    {
+        self.dynamic_namespaces(resource, distinct(namespaces)?, choose, Location::caller())
+    }
+
+    fn dynamic_namespaces<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        namespaces: Vec<String>,
+        choose: impl FnOnce(&mut InformerOptions<T>),
+        caller: &'static Location<'static>,
+    ) -> Result<MultiInformer<T>> {
+        let mut wanted = InformerOptions::default();
+        choose(&mut wanted);
+        let defaults = self.inner.registry.lock().ask::<T>(caller).cloned().unwrap_or_default();
+        if let Some(namespace) = wanted.namespace.as_ref().or(defaults.namespace.as_ref()) {
+            let text = format!(
+                "{}: the options choose the namespace {namespace:?}, and {caller} asks for {}; choose them in one place",
+                resource.plural,
+                namespaces.join(", ")
+            );
+            return Err(Error::new(ErrorKind::OptionsConflict, text));
+        }
+        let options: Vec<InformerOptions<T>> = namespaces
+            .iter()
+            .map(|namespace| InformerOptions { namespace: Some(namespace.clone()), ..wanted.clone() })
+            .collect();
+        // Nothing is made if one of them cannot be had: an informer once made is started with the others.
+        for options in &options {
+            let key = self.key(resource, options, &defaults, true);
+            if let Some(Err(error)) = self.shared(&key, options, caller) {
+                return Err(error);
+            }
+        }
+        let informers: Vec<_> = options
+            .iter()
+            .map(|options| self.of_resource(resource, options, true, caller))
+            .collect::<Result<_>>()?;
+        Ok(MultiInformer::new(namespaces.into_iter().zip(informers), Arc::clone(&self.inner.clock)))
+    }
+
     fn of_type<T: Representation>(
         &self,
         wanted: &InformerOptions<T>,
@@ -201,9 +299,7 @@ impl SharedInformerFactory {
         T::Resource: Resource<DynamicType = ()>,
         <T::Resource as Resource>::Scope: 'static,
     {
-        let namespaced =
-            TypeId::of::<<T::Resource as Resource>::Scope>() != TypeId::of::<ClusterResourceScope>();
-        self.of_resource(&ApiResource::erase::<T::Resource>(&()), wanted, namespaced, caller)
+        self.of_resource(&ApiResource::erase::<T::Resource>(&()), wanted, has_namespaces::<T>(), caller)
     }
 
     fn of_resource<T: Representation>(
@@ -215,17 +311,7 @@ impl SharedInformerFactory {
     ) -> Result<SharedInformer<T>> {
         // From here on `configure` is too late: what is read now must hold.
         let defaults = self.inner.registry.lock().ask::<T>(caller).cloned().unwrap_or_default();
-        let pick =
-            |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
-        let namespace =
-            pick(&wanted.namespace, &defaults.namespace).unwrap_or_else(|| self.inner.namespace.clone());
-        let key = Key {
-            representation: TypeId::of::<T>(),
-            resource: resource.clone(),
-            namespace: if namespaced { namespace } else { String::new() },
-            labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
-            fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
-        };
+        let key = self.key(resource, wanted, &defaults, namespaced);
         loop {
             if let Some(shared) = self.shared(&key, wanted, caller) {
                 return shared;
@@ -240,6 +326,26 @@ impl SharedInformerFactory {
             drop(registry);
             drop(old); // a stopped one; its last handle may wait for its threads, so never under the lock
             return Ok(informer);
+        }
+    }
+
+    fn key<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        wanted: &InformerOptions<T>,
+        defaults: &InformerOptions<T>,
+        namespaced: bool,
+    ) -> Key {
+        let pick =
+            |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
+        let namespace =
+            pick(&wanted.namespace, &defaults.namespace).unwrap_or_else(|| self.inner.namespace.clone());
+        Key {
+            representation: TypeId::of::<T>(),
+            resource: resource.clone(),
+            namespace: if namespaced { namespace } else { String::new() },
+            labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
+            fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
         }
     }
 
@@ -337,33 +443,7 @@ impl SharedInformerFactory {
     /// first of these errors is the cause (F-59, F-60). [`is_stopped`](Error::is_stopped) when one was stopped before it
     /// was synced; [`is_would_block`](Error::is_would_block) on a thread of one of them.
     pub fn wait_for_cache_sync(&self, timeout: Duration) -> Result<()> {
-        let clock = &self.inner.clock;
-        let until = clock.now().checked_add(timeout);
-        let mut late: Vec<(String, Error)> = Vec::new();
-        for informer in self.started() {
-            let left = until.map_or(timeout, |until| until.saturating_duration_since(clock.now()));
-            match informer.wait_synced(left) {
-                Ok(()) => {}
-                Err(error) if error.is_would_block() => return Err(error),
-                Err(error) => late.push((informer.name().to_owned(), error)),
-            }
-        }
-        late.sort_by(|(one, _), (other, _)| one.cmp(other));
-        if late.is_empty() {
-            return Ok(());
-        }
-        let stopped = late.iter().all(|(_, error)| error.is_stopped());
-        let names: Vec<String> = late.iter().map(|(name, error)| why_late(name, error)).collect();
-        let names = names.join("; ");
-        let error = if stopped {
-            Error::new(ErrorKind::Stopped, format!("not every cache was synced: {names}"))
-        } else {
-            Error::new(ErrorKind::TimedOut, format!("not every cache was synced within {timeout:?}: {names}"))
-        };
-        Err(match late.iter().find_map(|(_, error)| last_error(error)) {
-            Some(last) => error.with_source(last.clone()).at(Stage::Wait),
-            None => error.at(Stage::Wait),
-        })
+        wait_for_all(&*self.inner.clock, timeout, self.started())
     }
 
     /// Stops every informer and joins every thread.
@@ -376,14 +456,13 @@ impl SharedInformerFactory {
     /// waited for.
     pub fn shutdown(&self) -> Result<()> {
         let all = self.inner.stop();
-        would_wait_for_itself(&all)?;
+        would_wait_for_itself(all.iter().map(|informer| &**informer))?;
         all.iter().map(|informer| informer.join()).fold(Ok(()), Result::and)
     }
 
     /// The informers that were started.
-    fn started(&self) -> Vec<Box<dyn AnyInformer>> {
-        let mut registry = self.inner.registry.lock();
-        registry.entries().filter(|entry| entry.started).map(|entry| entry.share()).collect()
+    fn started(&self) -> Vec<Named> {
+        self.inner.registry.lock().started()
     }
 
     /// How every informer is, those that were not started included.
@@ -424,7 +503,7 @@ impl Drop for Inner {
         }
         let until = deadline(&SystemClock, DROP_PATIENCE);
         let left = || until.map_or(DROP_PATIENCE, |until| until.saturating_duration_since(SystemClock.now()));
-        let outcome = would_wait_for_itself(&all).and_then(|()| {
+        let outcome = would_wait_for_itself(all.iter().map(|informer| &**informer)).and_then(|()| {
             all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and)
         });
         let Err(error) = outcome else { return };
@@ -441,30 +520,33 @@ impl Drop for Inner {
     }
 }
 
-/// Looks whether this is a thread of one of these informers, before any is waited for: the handlers of two of them
-/// that both shut the factory down would otherwise wait for each other.
-fn would_wait_for_itself(informers: &[Box<dyn AnyInformer>]) -> Result<()> {
-    for informer in informers {
-        match informer.join_timeout(Duration::ZERO) {
-            Err(error) if error.is_would_block() => return Err(error),
-            _ => {}
+fn has_namespaces<T: Representation>() -> bool
+where
+    <T::Resource as Resource>::Scope: 'static,
+{
+    TypeId::of::<<T::Resource as Resource>::Scope>() != TypeId::of::<ClusterResourceScope>()
+}
+
+/// `namespaces`, if there are some, and each is one and comes once.
+fn distinct(namespaces: impl IntoIterator<Item = impl Into<String>>) -> Result<Vec<String>> {
+    let namespaces: Vec<String> = namespaces.into_iter().map(Into::into).collect();
+    let refuse = |text: String| Err(Error::new(ErrorKind::Config, text));
+    if namespaces.is_empty() {
+        return refuse(
+            "no namespace is named; for all of them ask for the informer without a namespace".into(),
+        );
+    }
+    for (at, namespace) in namespaces.iter().enumerate() {
+        if namespace.is_empty() {
+            return refuse(
+                "an empty namespace stands for all of them; ask for the informer of all of them".into(),
+            );
+        }
+        if namespaces[..at].contains(namespace) {
+            return refuse(format!("namespace {namespace:?} comes twice; name it once"));
         }
     }
-    Ok(())
-}
-
-/// The last error of an informer, which is the cause of a wait's.
-fn last_error(wait: &Error) -> Option<&Error> {
-    std::error::Error::source(wait)?.downcast_ref()
-}
-
-/// Why `name` is not synced.
-fn why_late(name: &str, error: &Error) -> String {
-    match last_error(error) {
-        Some(last) => format!("{name}: {}", last.chain()),
-        None if error.is_stopped() => format!("{name} was stopped"),
-        None => format!("{name} has had no complete list and no error"),
-    }
+    Ok(namespaces)
 }
 
 /// `wanted`, and what it leaves open from `defaults`.

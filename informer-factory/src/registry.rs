@@ -8,6 +8,7 @@ use informer_core::kube_core::ApiResource;
 use informer_core::{AnyInformer, Object, SharedInformer};
 
 use crate::options::InformerOptions;
+use crate::waiting::{Named, called};
 
 /// What makes an informer the same: resource, representation, namespace, selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -95,6 +96,12 @@ impl Registry {
         caller: &'static Location<'static>,
     ) {
         self.defaults.insert(TypeId::of::<T>(), (Box::new(options), caller));
+    }
+
+    /// The informers that were started.
+    pub(crate) fn started(&self) -> Vec<Named> {
+        let started = self.entries.iter().filter(|(_, entry)| entry.started);
+        started.map(|(key, entry)| (called(&*entry.informer, &key.namespace), entry.share())).collect()
     }
 
     /// Every informer.

@@ -4,6 +4,7 @@
 mod dynamic;
 mod ending;
 mod lazy;
+mod namespaces;
 mod options;
 mod sharing;
 mod support;
