@@ -23,7 +23,7 @@ fn nothing() -> ScriptedServer {
     ScriptedServer::start(Script::in_order([]))
 }
 
-fn keys(maps: Vec<std::sync::Arc<ConfigMap>>) -> String {
+fn keys(maps: &[std::sync::Arc<ConfigMap>]) -> String {
     let mut keys: Vec<String> =
         maps.iter().map(|map| informer_factory::Object::meta(&**map).key().to_string()).collect();
     keys.sort();
@@ -50,10 +50,10 @@ fn fa_7_one_lister_reads_every_namespace_and_no_other() {
     assert!(maps.has_synced());
     maps.wait_synced(LONG).unwrap();
     let lister = maps.lister();
-    assert_eq!(keys(lister.list()), "a/x a/y b/x");
-    assert_eq!(keys(lister.select(&Selector::parse("app=web").unwrap())), "a/x b/x");
-    assert_eq!(keys(maps.indexed(&by_app, "web").unwrap()), "a/x b/x");
-    assert_eq!(keys(lister.in_namespace("a").unwrap().list()), "a/x a/y");
+    assert_eq!(keys(&lister.list()), "a/x a/y b/x");
+    assert_eq!(keys(&lister.select(Selector::parse("app=web").unwrap())), "a/x b/x");
+    assert_eq!(keys(&maps.indexed(&by_app, "web").unwrap()), "a/x b/x");
+    assert_eq!(keys(&lister.in_namespace("a").unwrap().list()), "a/x a/y");
     assert!(lister.get("b/x").is_ok() && lister.get(("a", "y")).is_ok());
     assert!(lister.get("b/y").unwrap_err().is_not_found());
     // That it is not there would be more than anybody knows.
@@ -174,9 +174,12 @@ fn i_23_a_handler_is_told_of_all_namespaces_and_removed_from_all() {
     registration.wait_synced(LONG).unwrap();
     registration.remove_and_wait().unwrap();
     gate.open();
-    stays.wait_for(4);
-    assert_eq!(stays.replay().len(), 4);
-    assert_eq!(goes.replay().len(), 2, "{}", goes.trace());
+    // Clones of a recorder share what they record, so calls in two namespaces may overlap in it: no replay.
+    let told = stays.wait_for(4);
+    let mut keys: Vec<String> = told.iter().map(|record| record.key.to_string()).collect();
+    keys.sort();
+    assert_eq!(keys, ["a/x", "a/y", "b/x", "b/y"]);
+    assert_eq!(goes.len(), 2, "{}", goes.trace());
     finish(&factory, server);
 }
 
