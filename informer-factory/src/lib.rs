@@ -40,11 +40,11 @@ mod waiting;
 pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
-    HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object,
-    ObjectKey, Phase, Registration, Report, Representation, Result, Selector, SharedInformer, Snapshot,
-    Stage, Status, Stop, Store, SystemClock, WeakInformer,
+    HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, Metrics, NamespaceLister,
+    Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector, SharedInformer,
+    Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
 };
-pub use informer_core::{kube_core, sync};
+pub use informer_core::{kube_core, metrics, sync};
 pub use informer_http::{
     Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
     find_resource,

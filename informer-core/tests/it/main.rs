@@ -4,6 +4,7 @@
 mod guarantees;
 mod handlers;
 mod lifecycle;
+mod metrics;
 mod reflector;
 mod selecting;
 mod wait;

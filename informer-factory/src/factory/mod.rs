@@ -14,8 +14,8 @@ use informer_core::kube_core::{
 use informer_core::sync::{Mutex, spawn};
 use informer_core::time::deadline;
 use informer_core::{
-    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer,
-    Stage, SystemClock,
+    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Metrics, Object, Representation, Result,
+    SharedInformer, Stage, SystemClock,
 };
 use informer_http::{Client, HttpListWatch};
 
@@ -40,18 +40,19 @@ struct Inner {
     namespace: String,
     resync: Option<Duration>,
     clock: Arc<dyn Clock>,
+    metrics: Option<Arc<dyn Metrics>>,
     /// Held for look-ups only: informers are built, started and joined outside it.
     registry: Mutex<Registry>,
 }
 
 /// Chooses what holds for every informer of a factory; made by [`SharedInformerFactory::builder`].
-#[derive(Debug)]
 #[must_use]
 pub struct FactoryBuilder {
     client: Client,
     namespace: String,
     resync: Option<Duration>,
     clock: Arc<dyn Clock>,
+    metrics: Option<Arc<dyn Metrics>>,
 }
 
 impl FactoryBuilder {
@@ -73,6 +74,13 @@ impl FactoryBuilder {
         self
     }
 
+    /// Tells `metrics` what happens in every informer. The name that tells informers of one resource apart is made of
+    /// the type, the namespace and the selectors: `Pod`, `Lazy<Pod> in shop, labels app=web`.
+    pub fn metrics(mut self, metrics: impl Metrics + 'static) -> Self {
+        self.metrics = Some(Arc::new(metrics));
+        self
+    }
+
     /// The factory.
     #[must_use]
     pub fn build(self) -> SharedInformerFactory {
@@ -82,6 +90,7 @@ impl FactoryBuilder {
                 namespace: self.namespace,
                 resync: self.resync,
                 clock: self.clock,
+                metrics: self.metrics,
                 registry: Mutex::new(Registry::default()),
             }),
         }
@@ -91,7 +100,13 @@ impl FactoryBuilder {
 impl SharedInformerFactory {
     /// Begins a factory whose informers use `client`.
     pub fn builder(client: Client) -> FactoryBuilder {
-        FactoryBuilder { client, namespace: String::new(), resync: None, clock: Arc::new(SystemClock) }
+        FactoryBuilder {
+            client,
+            namespace: String::new(),
+            resync: None,
+            clock: Arc::new(SystemClock),
+            metrics: None,
+        }
     }
 
     /// Chooses options for every informer of objects `T`, once, before the first one is asked for.
@@ -291,6 +306,9 @@ impl SharedInformerFactory {
             source = source.max_frame(bytes);
         }
         let mut builder = SharedInformer::builder(source).clock(Arc::clone(&self.inner.clock));
+        if let Some(metrics) = self.inner.metrics.clone() {
+            builder = builder.metrics(metrics).metrics_name(key.name::<T>());
+        }
         if let Some(transform) = options.transform.clone() {
             builder = builder.transform(move |object| transform(object));
         }
@@ -447,6 +465,16 @@ fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) 
         queue_limit: wanted.queue_limit.or(defaults.queue_limit),
         max_frame: wanted.max_frame.or(defaults.max_frame),
         compress_watches: wanted.compress_watches.or(defaults.compress_watches),
+    }
+}
+
+impl fmt::Debug for FactoryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactoryBuilder")
+            .field("client", &self.client)
+            .field("namespace", &self.namespace)
+            .field("resync", &self.resync)
+            .finish_non_exhaustive()
     }
 }
 

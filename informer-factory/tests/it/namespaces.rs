@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta};
-use informer_factory::{ErrorKind, Index, Lazy, MultiInformer, Selector};
+use informer_factory::metrics::{Gauge, InformerName};
+use informer_factory::{ErrorKind, Index, Lazy, Metrics, MultiInformer, Selector};
 use informer_testkit::script::{Exchange, Expect, Script, WireObject, added, hold, initial_events, stall};
 use informer_testkit::{Gate, ManualClock, Probe, Recorder, ScriptedServer};
 use k8s_openapi::api::core::v1::{ConfigMap, Node};
@@ -116,6 +117,44 @@ fn what_cannot_be_asked_for_is_said_at_once_and_makes_no_informer() {
         "{error}"
     );
     assert_eq!(factory.statuses().len(), 1, "the one in a would be started with the others");
+    finish(&factory, server);
+}
+
+/// Otherwise the gauges of one namespace would overwrite those of the other.
+#[test]
+fn me_1_metrics_tell_namespaces_and_representations_apart() {
+    struct Objects(Probe<Vec<(String, String, f64)>>);
+    impl Metrics for Objects {
+        fn set(&self, of: &InformerName<'_>, gauge: Gauge, to: f64) {
+            if gauge == Gauge::StoreObjects && to > 0.0 {
+                self.0.update(|all| all.push((of.resource.to_owned(), of.name.to_owned(), to)));
+            }
+        }
+    }
+    let script = Script::any_order([
+        holds("a", &[map("a/x", "5"), map("a/y", "6")]),
+        holds("b", &[map("b/x", "7")]),
+        holds("a", &[map("a/x", "5"), map("a/y", "6")]),
+    ]);
+    let server = ScriptedServer::start(script);
+    let told = Probe::new(Vec::new());
+    let factory = builder(&server).metrics(Objects(told.clone())).build();
+    factory.in_namespaces::<ConfigMap>(["a", "b"]).unwrap();
+    factory.in_namespaces::<Lazy<ConfigMap>>(["a"]).unwrap();
+    run(&factory);
+    told.wait("each informer's objects", |all| all.len() >= 3);
+    let mut told = told.get();
+    told.sort_by(|one, other| one.1.cmp(&other.1));
+    told.dedup();
+    let told: Vec<_> = told.iter().map(|(resource, name, count)| (&**resource, &**name, *count)).collect();
+    assert_eq!(
+        told,
+        [
+            ("configmaps", "ConfigMap in a", 2.0),
+            ("configmaps", "ConfigMap in b", 1.0),
+            ("configmaps", "Lazy<ConfigMap> in a", 2.0)
+        ]
+    );
     finish(&factory, server);
 }
 
