@@ -143,7 +143,7 @@ fn d3_what_was_read_is_one_state_and_holds_no_lock() {
     let reads = [
         store.list(),
         store.in_namespace(""),
-        store.select(&Selector::default()),
+        store.select(Selector::default()),
         store.snapshot().objects,
         index.get(&store, "u").unwrap(),
     ];
@@ -170,7 +170,7 @@ fn replaced_objects_end_outside_the_lock_and_a_panic_there_harms_nobody() {
                 name: "a",
                 uid: "u",
                 resource_version: "1",
-                labels: Labels::from_map(None),
+                labels: crate::Labels::from_map(None),
             }
         }
     }
