@@ -23,6 +23,9 @@ pub struct Writer<T> {
     writer: StoreWriter<T>,
 }
 
+/// A store that gets indexes while its writer writes.
+pub struct Late<T>(Store<T>);
+
 /// The net changes of one batch.
 pub struct Batch<T>(Vec<crate::store::Change<T>>);
 
@@ -106,6 +109,12 @@ impl<T: Object> Writer<T> {
         self.store.add_index(index).map(drop)
     }
 
+    /// What another thread adds indexes with, while this one writes.
+    #[must_use]
+    pub fn late(&self) -> Late<T> {
+        Late(self.store.clone())
+    }
+
     /// Makes a batch appear, as the pop thread does.
     pub fn publish(&mut self, batch: &Batch<T>, version: &str) {
         let published = Published { changes: &batch.0, stale: Vec::new(), version, timeline: 0 };
@@ -116,6 +125,19 @@ impl<T: Object> Writer<T> {
     #[must_use]
     pub fn store(&self) -> &Store<T> {
         &self.store
+    }
+}
+
+impl<T: Object> Late<T> {
+    /// Adds an index.
+    ///
+    /// # Errors
+    /// As [`SharedInformer::add_index`](crate::SharedInformer::add_index).
+    pub fn add_index<V>(&self, index: &Index<T, V>) -> crate::Result<()>
+    where
+        Index<T, V>: IndexOf<T>,
+    {
+        self.0.add_index(index).map(drop)
     }
 }
 
@@ -134,6 +156,12 @@ impl<T> std::fmt::Debug for Delta<T> {
 impl<T> std::fmt::Debug for Writer<T> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Writer")
+    }
+}
+
+impl<T> std::fmt::Debug for Late<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Late")
     }
 }
 

@@ -1,6 +1,7 @@
 //! [`ObjectKey`]: namespace and name, what identifies an object of one resource within a cache.
 
 use std::borrow::Borrow;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::str::FromStr;
@@ -184,6 +185,15 @@ impl<'a> From<&'a str> for KeyRef<'a> {
     }
 }
 
+/// The maps of store, indexes and queues.
+///
+/// Their keys come from whoever may create objects, so the hash is seeded; it need not be `SipHash`, which costs more than
+/// the rest of a look-up.
+pub(crate) type Map<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+
+/// As [`Map`], without values.
+pub(crate) type Set<K> = HashSet<K, foldhash::fast::RandomState>;
+
 /// Lets maps keyed by [`ObjectKey`] be asked with a [`KeyRef`]: `map.get(&key as &dyn Keyed)`.
 pub(crate) trait Keyed {
     fn key_ref(&self) -> KeyRef<'_>;
@@ -224,7 +234,6 @@ impl<'a> Borrow<dyn Keyed + 'a> for ObjectKey {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashMap;
 
     #[test]
     fn s_3_namespace_and_name_make_the_key() {

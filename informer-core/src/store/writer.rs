@@ -5,10 +5,11 @@ use std::sync::Arc;
 use super::index::{Function, IndexInstance, IndexOf, prepare};
 use super::table::{Change, Stale};
 use super::{Shared, Store};
-use crate::contain::discard_all;
+use crate::contain::{discard, discard_all};
 use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::meta::Object;
+use crate::sync::RwLockWriteGuard;
 
 /// The pop thread's hold on a store. There is one.
 pub(crate) struct StoreWriter<T> {
@@ -95,7 +96,7 @@ impl<T: Object> Store<T> {
     /// computes those of the snapshot taken at that moment, and puts them under what came by since.
     pub(crate) fn add_index(&self, index: &dyn IndexOf<T>) -> Result<Vec<(ObjectKey, Error)>> {
         let IndexInstance(instance) = index.instance();
-        let function = instance.function();
+        let (function, mut base) = (instance.function(), instance.base());
         let mut table = self.shared.table.write();
         if table.indexes.iter().any(|other| other.name() == index.name()) {
             drop(table);
@@ -107,17 +108,24 @@ impl<T: Object> Store<T> {
         }
         let place = table.indexes.len();
         table.indexes.push(instance);
-        let mut snapshot: Vec<Change<T>> = Vec::with_capacity(table.len());
-        snapshot.extend(
-            table.iter().map(|(key, object)| Change { key: key.clone(), new: Some(Arc::clone(object)) }),
-        );
+        // Nothing may come between the index and the snapshot; readers go on.
+        let table = RwLockWriteGuard::downgrade(table);
+        let mut objects = Vec::with_capacity(table.len());
+        objects.extend(table.iter().map(|(_, object)| Arc::clone(object)));
         drop(table);
 
-        let functions = [function];
-        let (mut prepared, bad) = prepare(&functions, &snapshot);
-        let mut table = self.shared.table.write();
-        table.indexes[place].install(&snapshot, prepared[0].as_mut());
-        drop(table);
+        let snapshot: Vec<Change<T>> = objects
+            .into_iter()
+            .map(|object| Change { key: object.meta().key(), new: Some(object) })
+            .collect();
+        let (mut prepared, bad) = prepare(&[function], &snapshot);
+        base.apply(&snapshot, prepared[0].as_mut());
+        let garbage = self.shared.table.write().indexes[place].install(base);
+        discard(garbage);
+        discard_all(prepared);
+        for change in snapshot {
+            discard(change.new);
+        }
         Ok(bad)
     }
 }

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::borrow::Borrow;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fmt;
 use std::hash::Hash;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::Store;
 use super::table::Change;
 use crate::contain::{contain, discard};
 use crate::error::{Error, ErrorKind, Result};
-use crate::key::ObjectKey;
+use crate::key::{Map, ObjectKey, Set};
 use crate::lazy::Lazy;
 use crate::meta::Object;
 
@@ -100,8 +100,8 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> Index<T, V> {
         Q: Hash + Eq + ?Sized,
     {
         store.with_table(|table| {
-            let keys = self.buckets(&table.indexes)?.objects.get(value);
-            Ok(keys.into_iter().flatten().filter_map(|key| table.get(key.as_ref()).cloned()).collect())
+            let found = self.buckets(&table.indexes)?.objects.get(value);
+            Ok(found.into_iter().flat_map(Map::values).cloned().collect())
         })
     }
 
@@ -116,7 +116,13 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> Index<T, V> {
     {
         let mut keys: Vec<ObjectKey> = store.with_table(|table| {
             Ok::<_, Error>(
-                self.buckets(&table.indexes)?.objects.get(value).into_iter().flatten().cloned().collect(),
+                self.buckets(&table.indexes)?
+                    .objects
+                    .get(value)
+                    .into_iter()
+                    .flat_map(Map::keys)
+                    .cloned()
+                    .collect(),
             )
         })?;
         keys.sort_unstable();
@@ -224,9 +230,9 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> IndexOf<T> for Ind
     fn instance(&self) -> IndexInstance<T> {
         IndexInstance(Box::new(Buckets {
             definition: Arc::clone(&self.definition),
-            objects: HashMap::new(),
-            values: HashMap::new(),
-            building: Some(HashSet::new()),
+            objects: Map::default(),
+            values: Map::default(),
+            building: Some(Set::default()),
         }))
     }
 }
@@ -248,22 +254,28 @@ pub(crate) trait AnyIndex<T>: Send + Sync {
     fn as_any(&self) -> &dyn Any;
     /// The function, shared so that it can be called without the table.
     fn function(&self) -> Arc<dyn Function<T>>;
+    /// An instance of the same index with nothing in it, for the values of a snapshot.
+    fn base(&self) -> Box<dyn AnyIndex<T>>;
     /// Moves prepared values in; the old ones are left in their place, to be dropped outside the lock.
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
-    /// Puts values computed from a snapshot under what came by since; then the index is ready.
-    fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send));
+    /// Puts a [`base`](AnyIndex::base), filled outside the lock, under what came by since; then the index is ready.
+    ///
+    /// Costs as much as what came by, whatever the size of the base. Answers what is to be dropped outside the lock.
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage;
+    /// For [`install`](AnyIndex::install) alone.
+    fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
 
 struct Buckets<T, V> {
     definition: Arc<Definition<T, V>>,
-    /// Value to keys. No set is empty.
-    objects: HashMap<V, HashSet<ObjectKey>>,
+    /// Value to objects, so that reading an index looks nothing up in the table. No map is empty.
+    objects: Map<V, Map<ObjectKey, Arc<T>>>,
     /// Key to values: what `objects` holds for it.
-    values: HashMap<ObjectKey, Values<V>>,
+    values: Map<ObjectKey, Values<V>>,
     /// `Some` until a late index has caught up.
     ///
     /// Has the keys that changed since the snapshot it is computed from: their values here are newer.
-    building: Option<HashSet<ObjectKey>>,
+    building: Option<Set<ObjectKey>>,
 }
 
 /// Values computed outside the lock, one per change; after the write section, the values that they replaced.
@@ -297,51 +309,48 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> Function<T> for De
 }
 
 impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> Buckets<T, V> {
-    /// Gives `key` the values in `slot` and leaves the old ones there.
-    fn set(&mut self, key: &ObjectKey, slot: &mut Values<V>, emptied: &mut Vec<V>) {
+    /// Puts `object` under the values in `slot` and leaves the old values there; `None` takes `key` out.
+    ///
+    /// Whoever calls it keeps the object that is replaced alive until the lock is gone, so that none ends here.
+    fn set(&mut self, key: &ObjectKey, object: Option<&Arc<T>>, slot: &mut Values<V>, emptied: &mut Vec<V>) {
         let new = std::mem::replace(slot, Values::None);
-        let old = match (&new, self.values.get(key)) {
-            (Values::None, None) => return,
-            (Values::None, Some(_)) => self.values.remove(key),
+        let old = match (object, self.values.get(key)) {
+            (None, None) => return,
             // The usual update: nothing moved. The stored values stay, the new ones go out.
-            (new_values, Some(old)) if new_values.as_slice() == old.as_slice() => {
+            (Some(object), Some(old)) if new.as_slice() == old.as_slice() => {
+                for value in new.as_slice() {
+                    if let Some(stored) = self.objects.get_mut(value).and_then(|stored| stored.get_mut(key)) {
+                        *stored = Arc::clone(object);
+                    }
+                }
                 *slot = new;
                 return;
             }
-            _ => None,
+            _ => self.values.remove(key),
         };
-        let old = match old {
-            Some(old) => old,
-            None => {
-                for value in new.as_slice() {
-                    match self.objects.get_mut(value) {
-                        Some(keys) => {
-                            keys.insert(key.clone());
-                        }
-                        None => {
-                            self.objects.insert(value.clone(), HashSet::from([key.clone()]));
-                        }
-                    }
-                }
-                match self.values.insert(key.clone(), new) {
-                    Some(old) => old,
-                    None => return,
-                }
-            }
-        };
-        let kept = self.values.get(key).map_or(&[][..], Values::as_slice);
-        for value in old.as_slice() {
-            if kept.contains(value) {
-                continue;
-            }
-            if let Some(keys) = self.objects.get_mut(value) {
-                keys.remove(key);
-                if keys.is_empty() {
-                    emptied.extend(self.objects.remove_entry(value).map(|(value, _)| value));
-                }
+        if let Some(object) = object {
+            for value in new.as_slice() {
+                let stored = match self.objects.get_mut(value) {
+                    Some(stored) => stored,
+                    None => self.objects.entry(value.clone()).or_default(),
+                };
+                stored.insert(key.clone(), Arc::clone(object));
             }
         }
-        *slot = old;
+        if let Some(old) = old {
+            for value in old.as_slice().iter().filter(|value| !new.as_slice().contains(value)) {
+                if let Some(stored) = self.objects.get_mut(value) {
+                    stored.remove(key);
+                    if stored.is_empty() {
+                        emptied.extend(self.objects.remove_entry(value).map(|(value, _)| value));
+                    }
+                }
+            }
+            *slot = old;
+        }
+        if !new.as_slice().is_empty() {
+            self.values.insert(key.clone(), new);
+        }
     }
 }
 
@@ -358,24 +367,43 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
         Arc::clone(&self.definition) as Arc<dyn Function<T>>
     }
 
+    fn base(&self) -> Box<dyn AnyIndex<T>> {
+        Box::new(Buckets {
+            definition: Arc::clone(&self.definition),
+            objects: Map::default(),
+            values: Map::default(),
+            building: None,
+        })
+    }
+
     fn apply(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
         let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
         for (change, values) in changes.iter().zip(&mut prepared.values) {
             if let Some(touched) = &mut self.building {
                 touched.insert(change.key.clone());
             }
-            self.set(&change.key, values, &mut prepared.emptied);
+            self.set(&change.key, change.new.as_ref(), values, &mut prepared.emptied);
         }
     }
 
-    fn install(&mut self, changes: &[Change<T>], prepared: &mut (dyn Any + Send)) {
-        let prepared = prepared.downcast_mut::<Prepared<V>>().expect("values prepared for this index");
-        let touched = self.building.take().unwrap_or_default();
-        for (change, values) in changes.iter().zip(&mut prepared.values) {
-            if !touched.contains(&change.key) {
-                self.set(&change.key, values, &mut prepared.emptied);
-            }
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage {
+        let mut base = *base.into_any().downcast::<Self>().expect("a base of this index");
+        let mut replaced = Vec::new();
+        for key in self.building.take().unwrap_or_default() {
+            let mut values = self.values.remove(&key).unwrap_or(Values::None);
+            // What has no value is not found here; it need not be in the index, whatever it is.
+            let first = values.as_slice().first();
+            let object = first.and_then(|value| self.objects.get(value)?.get(&key)).cloned();
+            let mut emptied = Vec::new();
+            base.set(&key, object.as_ref(), &mut values, &mut emptied);
+            replaced.push((values, emptied, object));
         }
+        let overlay = std::mem::replace(self, base);
+        Box::new((overlay.objects, overlay.values, replaced))
+    }
+
+    fn into_any(self: Box<Self>) -> Box<dyn Any> {
+        self
     }
 }
 

@@ -167,6 +167,12 @@ fn i_50_what_changes_while_a_late_index_is_computed_is_newer_than_its_snapshot()
     store.add_index(&late).unwrap();
     assert_eq!(keys(&late, &store, 'x'), "c");
     assert_eq!(keys(&late, &store, 'y'), "a d");
+    for object in late.get(&store, &'y').unwrap() {
+        assert!(
+            Arc::ptr_eq(&object, &store.get(&object.meta().key()).unwrap()),
+            "{object:?} is the newer one"
+        );
+    }
 }
 
 /// What an index must hold for `objects`, name to UID, worked out anew.
@@ -191,17 +197,21 @@ fn held<V: Hash + Eq + Ord + Clone + Send + Sync + 'static>(
     store.with_table(|table| {
         let buckets = index.buckets(&table.indexes).unwrap();
         assert!(buckets.objects.values().all(|keys| !keys.is_empty()), "an empty set");
-        let entries: usize = buckets.objects.values().map(HashSet::len).sum();
+        let entries: usize = buckets.objects.values().map(Map::len).sum();
         assert_eq!(entries, buckets.values.values().map(|values| values.as_slice().len()).sum::<usize>());
         assert!(
             buckets.values.keys().all(|key| table.get(key.as_ref()).is_some()),
             "of an object that is gone"
         );
     });
+    // It is the stored object itself that is found, not an older one of the same values.
+    let current =
+        |object: &Arc<Item>| store.get(&object.meta().key()).is_some_and(|there| Arc::ptr_eq(&there, object));
     let names = |value: &V| -> BTreeSet<String> {
         let keys = index.keys(store, value).unwrap();
         assert!(keys.is_sorted());
-        assert_eq!(keys.len(), index.get(store, value).unwrap().len());
+        let objects = index.get(store, value).unwrap();
+        assert!(objects.len() == keys.len() && objects.iter().all(current));
         keys.iter().map(ToString::to_string).collect()
     };
     index.values(store).unwrap().into_iter().map(|value| (value.clone(), names(&value))).collect()
