@@ -1,6 +1,7 @@
 //! The integration tests of the crate, one binary.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+mod chaos;
 mod guarantees;
 mod handlers;
 mod leaks;

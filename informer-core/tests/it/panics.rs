@@ -229,7 +229,7 @@ fn d_3_a_panic_in_the_destructor_of_an_object_ends_there() {
 #[test]
 fn d_3_panics_in_the_destructors_of_stored_objects_end_there() {
     alone(|| {
-        let source = PairSource { drops: Arc::default() };
+        let source = PairSource { drops: Arc::default(), streaming: false, half: None };
         let drops = Arc::clone(&source.drops);
         let informer = SharedInformer::builder(source).build();
         informer.start().unwrap();
@@ -242,9 +242,42 @@ fn d_3_panics_in_the_destructors_of_stored_objects_end_there() {
     });
 }
 
+/// A list, by pages or streamed, that never comes to its end: what was read of it goes with the stop.
+#[test]
+fn d_3_panics_in_the_destructors_of_half_a_list_end_there() {
+    alone(|| {
+        for (streaming, started) in [(true, Probe::new(false)), (false, Probe::new(false))] {
+            let drops: Arc<AtomicUsize> = Arc::default();
+            let source = PairSource { drops: Arc::clone(&drops), streaming, half: Some(started.clone()) };
+            let informer = SharedInformer::builder(source).build();
+            informer.start().unwrap();
+            started.wait("half a list", |started| *started);
+            within("the drop", move || drop(informer));
+            assert_eq!(drops.load(Ordering::SeqCst), 3, "streaming {streaming}");
+        }
+    });
+}
+
 /// Three objects that panic as they go.
 struct PairSource {
     drops: Arc<AtomicUsize>,
+    streaming: bool,
+    /// The list stops in its middle, and says so.
+    half: Option<Probe<bool>>,
+}
+
+impl PairSource {
+    fn objects(&self) -> impl Iterator<Item = Pair> {
+        ["a", "b", "c"].into_iter().map(|name| Pair { name, captive: Captive(Arc::clone(&self.drops)) })
+    }
+
+    /// Stands in the middle of a list until the stop, if it is to.
+    fn stand(&self, stop: &Stop) -> Result<()> {
+        let Some(half) = &self.half else { return Ok(()) };
+        half.set(true);
+        stop.wait();
+        Err(informer_core::Error::stopped())
+    }
 }
 
 struct Pair {
@@ -266,15 +299,18 @@ impl Object for Pair {
 }
 
 impl ListWatch<Pair> for PairSource {
-    fn list(&self, _: &ListRequest, _: &Stop, sink: &mut dyn ListSink<Pair>) -> Result<ListEnd> {
-        for name in ["a", "b", "c"] {
-            sink.item(Pair { name, captive: Captive(Arc::clone(&self.drops)) });
-        }
+    fn list(&self, _: &ListRequest, stop: &Stop, sink: &mut dyn ListSink<Pair>) -> Result<ListEnd> {
+        self.objects().for_each(|object| sink.item(object));
+        self.stand(stop)?;
         Ok(ListEnd { resource_version: "1".to_owned(), continue_token: None })
     }
 
     fn watch(&self, _: &WatchRequest, stop: &Stop, sink: &mut dyn WatchSink<Pair>) -> Result<WatchEnd> {
         sink.opened();
+        if self.streaming {
+            self.objects().for_each(|object| _ = sink.change(ChangeKind::Added, object));
+            self.stand(stop)?;
+        }
         stop.wait();
         Err(informer_core::Error::stopped())
     }
@@ -284,7 +320,7 @@ impl ListWatch<Pair> for PairSource {
     }
 
     fn can_stream(&self) -> bool {
-        false
+        self.streaming
     }
 }
 

@@ -124,6 +124,16 @@ impl Machine {
             return after;
         }
         self.note(watch);
+        let after = self.ended(watch);
+        // a watch from "0" begins with what there is, and tells of no deletion before it. Without a version of its
+        // own to resume from, only a list tells what is gone.
+        if self.version == "0" && matches!(self.plan, Plan::Watch) {
+            self.plan = Plan::List;
+        }
+        after
+    }
+
+    fn ended(&mut self, watch: &Watched<'_>) -> Aftermath {
         match watch.ended {
             _ if watch.is_fruitless() => self.fruitless(),
             Ended::Closed => self.closed(watch),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{Taken, Transform, report_bad, take};
+use crate::contain::discard_all;
 use crate::key::{KeyRef, ObjectKey};
 use crate::list_watch::{BadObject, ListSink};
 use crate::meta::Object;
@@ -26,10 +27,15 @@ impl<T: Object> Pages<T> {
         self.identified
     }
 
-    pub(in crate::reflector) fn into_list(self, version: String, lowered: bool, initial: bool) -> Listed<T> {
+    pub(in crate::reflector) fn into_list(
+        mut self,
+        version: String,
+        lowered: bool,
+        initial: bool,
+    ) -> Listed<T> {
         Listed {
-            items: self.items,
-            unreadable: self.unreadable,
+            items: std::mem::take(&mut self.items),
+            unreadable: std::mem::take(&mut self.unreadable),
             complete: self.identified,
             version,
             lowered,
@@ -43,6 +49,13 @@ impl<T: Object> Pages<T> {
             Some(key) => self.unreadable.push((key, bad.uid, bad.resource_version)),
             None => self.identified = false,
         }
+    }
+}
+
+/// Of a list that came to nothing, object by object: of several destructors that panic, each is caught.
+impl<T> Drop for Pages<T> {
+    fn drop(&mut self) {
+        discard_all(std::mem::take(&mut self.items));
     }
 }
 

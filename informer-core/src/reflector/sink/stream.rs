@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::{Taken, Transform, report_bad, take};
+use crate::contain::discard_all;
 use crate::error::Error;
 use crate::key::{KeyRef, ObjectKey};
 use crate::list_watch::{BadObject, ChangeKind, Flow, WatchSink};
@@ -41,11 +42,10 @@ impl<T: Object> Gathered<T> {
         }
     }
 
-    fn into_list(self, version: &str, lowered: bool, initial: bool) -> Listed<T> {
+    fn into_list(mut self, version: &str, lowered: bool, initial: bool) -> Listed<T> {
         Listed {
-            items: self.items.into_iter().flatten().collect(),
-            unreadable: self
-                .unreadable
+            items: std::mem::take(&mut self.items).into_iter().flatten().collect(),
+            unreadable: std::mem::take(&mut self.unreadable)
                 .into_iter()
                 .map(|(key, (uid, version))| (key, uid, version))
                 .collect(),
@@ -54,6 +54,13 @@ impl<T: Object> Gathered<T> {
             lowered,
             initial,
         }
+    }
+}
+
+/// As of [`Pages`](super::Pages).
+impl<T> Drop for Gathered<T> {
+    fn drop(&mut self) {
+        discard_all(std::mem::take(&mut self.items));
     }
 }
 

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
-use informer_core::{BadObject, ChangeKind, MetaView, Object, Phase};
-use informer_testkit::{Gate, Legible, ListFault, Recorder, Versioned, WatchFault};
+use informer_core::time::Alarm;
+use informer_core::{BadObject, ChangeKind, Clock, Phase};
+use informer_testkit::{Gate, Legible, ListFault, Recorder, WatchFault};
 
 use super::*;
 
@@ -192,58 +194,49 @@ fn d_18_a_source_that_panics_is_one_more_failure() {
     rig.converged();
 }
 
-/// An object whose destructor can be made to panic, once.
-#[derive(Clone)]
+/// A clock that can be made to panic, once, where the reader asks it between two requests.
+#[derive(Debug)]
 struct Fused {
-    object: TestObject,
-    fuse: Arc<AtomicBool>,
+    clock: ManualClock,
+    fuse: AtomicBool,
 }
 
-impl Object for Fused {
-    fn meta(&self) -> MetaView<'_> {
-        self.object.meta()
+impl Clock for Fused {
+    fn now(&self) -> Instant {
+        let reader = std::thread::current().name().is_some_and(|name| name.starts_with("read "));
+        assert!(!(reader && self.fuse.swap(false, Ordering::SeqCst)), "the clock was told to panic");
+        self.clock.now()
     }
-}
 
-impl Versioned for Fused {
-    fn set_identity(&mut self, uid: &str, resource_version: &str) {
-        self.object.set_identity(uid, resource_version);
-    }
-}
-
-impl Drop for Fused {
-    fn drop(&mut self) {
-        let lit = self.fuse.swap(false, Ordering::SeqCst);
-        assert!(!lit, "the destructor was told to panic");
+    fn alarm(&self, at: Instant, ring: Box<dyn FnOnce() + Send>) -> Option<Alarm> {
+        self.clock.alarm(at, ring)
     }
 }
 
 #[test]
 fn d_18_a_reader_that_panics_goes_on_after_a_delay() {
-    let source = FakeSource::<Fused>::new();
-    let clock = ManualClock::new();
-    let fuse = Arc::new(AtomicBool::new(false));
-    drop(source.create(Fused { object: object("default/a"), fuse: Arc::clone(&fuse) }));
-    // What was read of the list is dropped when the next one begins: by the reader, outside the source.
-    source.on_next_list(ListFault::FailAfter(1, status(500)));
+    let source = FakeSource::new();
+    let clock = Arc::new(Fused { clock: ManualClock::new(), fuse: AtomicBool::new(false) });
+    source.create(object("default/a"));
+    source.on_next_list(ListFault::Fail(status(500)));
     let failures = Probe::new(Vec::new());
     let note = failures.clone();
+    let theirs: Arc<dyn Clock> = clock.clone();
     let informer = SharedInformer::builder(source.clone())
-        .clock(clock.clone())
+        .clock(theirs)
         .streaming(false)
         .on_error(move |report| note.update(|all| all.push(Failure::from(report).to_string())))
         .build();
     let seen = Recorder::new();
     informer.add_event_handler(seen.clone()).unwrap();
     informer.start().unwrap();
-    clock.wait_for_alarms(1);
-    fuse.store(true, Ordering::SeqCst);
-    clock.advance_to_next();
+    clock.clock.wait_for_alarms(1);
+    clock.fuse.store(true, Ordering::SeqCst);
+    clock.clock.advance_to_next();
     failures.wait("the panic", |failures| failures.len() == 2);
-    clock.wait_for_alarms(1);
-    clock.advance_to_next();
-    informer.wait_synced(LONG).unwrap();
+    clock.clock.wait_for_alarms(1);
+    clock.clock.advance_to_next();
     seen.wait_for_returned(1);
     assert_eq!(failures.get(), ["internal list #1 later", "panic ? #2 later"]);
-    assert!(informer.store().get("default/a").is_some());
+    assert!(informer.has_synced() && informer.store().get("default/a").is_some());
 }

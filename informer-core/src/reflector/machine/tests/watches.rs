@@ -423,3 +423,19 @@ fn d_8_a_list_with_an_item_without_a_key_is_repeated_with_back_off() {
         drive.run(&format!("wait {step}"));
     }
 }
+
+/// No API server lists at version 0; one that is made for a test may, as long as it has nothing.
+#[test]
+fn r_40_a_watch_from_zero_that_ends_is_followed_by_a_list() {
+    for end in ["closed 5s", "closed 5s events 3", "silent 90s events 1", "error network 5s"] {
+        let mut drive = paged();
+        drive.run(&format!("LIST rv=0 limit=500 -> list 0\nWATCH rv=0 -> {end}"));
+        if end.starts_with("error") {
+            drive.run("wait 1");
+        }
+        drive.run("LIST rv=0 limit=500 -> list 7\nWATCH rv=7 -> closed 5s\nWATCH rv=7");
+    }
+    // With a version of its own it is resumed as every other.
+    let mut drive = paged();
+    drive.run("LIST rv=0 limit=500 -> list 0\nWATCH rv=0 -> closed 5s events 3 to 12\nWATCH rv=12");
+}
