@@ -1,6 +1,6 @@
 //! The log contract of `informer::http`: each request is a debug line, no event is one, and no object's content is in any.
-//! The two lines of a token file are not driven here: credentials go over TLS only. The logger is the process's, so this is a binary of its
-//! own with one test.
+//! The two lines of a token file are not driven here: credentials go over TLS only. The logger is the process's, so this
+//! is a binary of its own with one test.
 
 use std::time::Duration;
 
