@@ -54,7 +54,7 @@
 //! - [`Stop`] ends every wait; [`Clock`] is where time comes from; both can be a test's.
 //! - [`Error`] is the one error type of the workspace: state machines branch on its [`ErrorKind`], and its [`Stage`]
 //!   names what failed.
-//! - [`Status`] is an informer seen from outside.
+//! - [`Status`] is an informer seen from outside, [`Metrics`] the same told as it happens, by client-go's names.
 //!
 //! # Map
 //! | modules | |
@@ -64,8 +64,9 @@
 //! | `representation`, `lazy`, `json` | objects from JSON |
 //! | `reflector`, `backoff`, [`version`] | what to ask for, and when |
 //! | `queue` | what was learnt and not yet applied |
-//! | `store`, `lister` | what is known |
+//! | `store`, `selector`, `lister` | what is known, and which of it |
 //! | `informer` | all of it together, and who is told what |
+//! | [`metrics`] | what is counted and measured |
 //! | `contain` | user code with a net under it |
 //!
 //! # Logs
@@ -74,7 +75,7 @@
 //!
 //! | target | error | warn | info | debug |
 //! |---|---|---|---|---|
-//! | `informer` | a thread died of user code; the informer has stopped | a thread outlives a dropped informer by 5 s | | |
+//! | `informer` | a thread died of user code; the informer has stopped; the metrics panicked, once | a thread outlives a dropped informer by 5 s | | |
 //! | `informer::reflector` | the error hook panicked | the first failure in a row; an object that does not decode; a version that went back | the first complete list; works again after more than one failure | further failures; an expired version, a silent connection |
 //! | `informer::handler` | a handler or a destructor of an object panicked; no thread for a handler that wants its own, which is removed | no thread for a slow handler | a slow handler gets its own thread | |
 //! | `informer::store` | the error hook panicked | an index function failed on an object | | |
@@ -85,6 +86,7 @@
 //! Nothing is logged above `debug` for an event, but for objects that do not decode, handlers that panic and index
 //! functions that fail.
 
+pub mod metrics;
 pub mod sync;
 pub mod time;
 
@@ -108,6 +110,7 @@ mod meta;
 mod queue;
 mod reflector;
 mod representation;
+mod selector;
 mod stop;
 mod store;
 pub mod version;
@@ -128,8 +131,10 @@ pub use list_watch::{
 };
 pub use lister::{Lister, NamespaceLister};
 pub use meta::{Labels, MetaView, Object};
+pub use metrics::Metrics;
 pub use reflector::{Phase, Report};
 pub use representation::{DecodeOptions, Representation};
+pub use selector::Selector;
 pub use stop::{OnStop, Stop};
 pub use store::{Index, IndexInstance, IndexOf, Snapshot, Store};
 pub use time::{Clock, SystemClock};

@@ -3,11 +3,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use kube_core::{Selector, Status, response::StatusDetails};
+use kube_core::{Status, response::StatusDetails};
 
 use crate::error::{Error, Result};
 use crate::meta::Object;
-use crate::store::Store;
+use crate::selector::Selector;
+use crate::store::{Store, selected};
 
 /// Reads an informer's cache; made by [`SharedInformer::lister`](crate::SharedInformer::lister).
 ///
@@ -34,9 +35,9 @@ impl<T: Object> Lister<T> {
         self.store.list()
     }
 
-    /// The objects whose labels `selector` matches, in no order.
+    /// The objects whose labels `selector` matches, in no order; see [`Store::select`].
     #[must_use]
-    pub fn select(&self, selector: &Selector) -> Vec<Arc<T>> {
+    pub fn select(&self, selector: impl Into<Selector>) -> Vec<Arc<T>> {
         self.store.select(selector)
     }
 
@@ -81,6 +82,12 @@ impl<T: Object> NamespaceLister<T> {
     #[must_use]
     pub fn list(&self) -> Vec<Arc<T>> {
         self.lister.store.in_namespace(&self.namespace)
+    }
+
+    /// The objects of the namespace whose labels `selector` matches, in no order.
+    #[must_use]
+    pub fn select(&self, selector: impl Into<Selector>) -> Vec<Arc<T>> {
+        selected(self.list(), &selector.into())
     }
 
     /// The object `name` of the namespace.

@@ -115,14 +115,6 @@ impl<'a> Labels<'a> {
         }
     }
 
-    /// The map, if they are held in one.
-    pub(crate) fn as_map(&self) -> Option<&'a BTreeMap<String, String>> {
-        match self.0 {
-            Inner::Map(map) => Some(map),
-            _ => None,
-        }
-    }
-
     /// All labels, sorted by key.
     pub fn iter(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
         let (map, pairs, packed) = match self.0 {

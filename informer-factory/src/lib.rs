@@ -27,23 +27,27 @@
 //!
 //! # Map
 //! [`factory`](SharedInformerFactory) has the factory, `options` what may be chosen per kind, `registry` who is
-//! registered under which key. Everything else a program needs is re-exported from `informer-core` (informers,
+//! registered under which key, [`multi`](MultiInformer) several namespaces as one, `waiting` waits for several
+//! informers at once. Everything else a program needs is re-exported from `informer-core` (informers,
 //! handlers, stores, indexes) and `informer-http` (client, configuration, `Api`).
 
 mod factory;
+mod multi;
 mod options;
 mod registry;
+mod waiting;
 
 pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
-    HandlerStatus, Index, KeyRef, Lazy, ListWatch, Lister, MetaView, NamespaceLister, Object, ObjectKey,
-    Phase, Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop,
-    Store, SystemClock, WeakInformer,
+    HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, Metrics, NamespaceLister,
+    Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector, SharedInformer,
+    Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
 };
-pub use informer_core::{kube_core, sync};
+pub use informer_core::{kube_core, metrics, sync};
 pub use informer_http::{
     Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
     find_resource,
 };
+pub use multi::{MultiInformer, MultiLister, MultiRegistration};
 pub use options::InformerOptions;

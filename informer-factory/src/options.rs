@@ -35,7 +35,11 @@ impl<T: Object> InformerOptions<T> {
         self
     }
 
-    /// Only objects with these labels, in the server's syntax: `app=web,tier!=cache`.
+    /// Only objects with these labels: `app=web,tier!=cache`.
+    ///
+    /// The text goes to the server as it is, as with `kubectl -l`: the server is the judge of what it takes, and an
+    /// informer whose selector it refuses says so in `status()` and at its error hook. To hear of a mistake at once, give
+    /// a parsed one: `options.label_selector(Selector::parse(text)?)`.
     pub fn label_selector(&mut self, selector: impl Into<String>) -> &mut Self {
         self.labels = Some(selector.into());
         self

@@ -8,6 +8,7 @@ use informer_core::kube_core::ApiResource;
 use informer_core::{AnyInformer, Object, SharedInformer};
 
 use crate::options::InformerOptions;
+use crate::waiting::{Named, called};
 
 /// What makes an informer the same: resource, representation, namespace, selectors.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,25 @@ pub(crate) struct Key {
     pub(crate) namespace: String,
     pub(crate) labels: String,
     pub(crate) fields: String,
+}
+
+impl Key {
+    /// What tells the informer from others of its resource, `T` being its representation.
+    pub(crate) fn name<T>(&self) -> String {
+        let mut name = short_name(std::any::type_name::<T>());
+        let parts = [(" in ", &self.namespace), (", labels ", &self.labels), (", fields ", &self.fields)];
+        for (word, part) in parts.into_iter().filter(|(_, part)| !part.is_empty()) {
+            name.push_str(word);
+            name.push_str(part);
+        }
+        name
+    }
+}
+
+/// The name of a type without the modules it and its parameters are in.
+fn short_name(name: &str) -> String {
+    let parts = name.split_inclusive(['<', '>', ',', ' ']);
+    parts.map(|part| part.rsplit("::").next().unwrap_or(part)).collect()
 }
 
 /// An informer of the factory.
@@ -102,6 +122,12 @@ impl Registry {
         self.defaults.insert(TypeId::of::<T>(), (Box::new(options), caller));
     }
 
+    /// The informers that were started.
+    pub(crate) fn started(&self) -> Vec<Named> {
+        let started = self.entries.iter().filter(|(_, entry)| entry.started);
+        started.map(|(key, entry)| (called(&*entry.informer, &key.namespace), entry.share())).collect()
+    }
+
     /// Every informer.
     pub(crate) fn entries(&mut self) -> impl Iterator<Item = &mut Entry> {
         self.entries.values_mut()
@@ -111,5 +137,31 @@ impl Registry {
 impl Entry {
     pub(crate) fn share(&self) -> Box<dyn AnyInformer> {
         self.informer.share()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn me_1_names_tell_informers_of_one_resource_apart() {
+        assert_eq!(short_name("k8s_openapi::v1_33::api::core::v1::pod::Pod"), "Pod");
+        assert_eq!(short_name("a::Lazy<b::c::Pod>"), "Lazy<Pod>");
+        assert_eq!(short_name("a::Both<b::C, d::E<f::G>>"), "Both<C, E<G>>");
+        let mut key = Key {
+            representation: TypeId::of::<u8>(),
+            resource: ApiResource::from_gvk(&informer_core::kube_core::GroupVersionKind::gvk(
+                "", "v1", "Pod",
+            )),
+            namespace: String::new(),
+            labels: String::new(),
+            fields: String::new(),
+        };
+        assert_eq!(key.name::<Option<u8>>(), "Option<u8>");
+        key.namespace = "shop".to_owned();
+        key.labels = "app=web".to_owned();
+        key.fields = "spec.nodeName=n".to_owned();
+        assert_eq!(key.name::<Option<u8>>(), "Option<u8> in shop, labels app=web, fields spec.nodeName=n");
     }
 }

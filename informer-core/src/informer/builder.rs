@@ -11,6 +11,7 @@ use crate::backoff::Random;
 use crate::error::Result;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
+use crate::metrics::Metrics;
 use crate::reflector::{Report, Settings};
 use crate::store::IndexOf;
 use crate::time::{Clock, SystemClock};
@@ -31,6 +32,8 @@ impl<T: Object> InformerBuilder<T> {
             random: Random::from_process(),
             transform: None,
             on_error: None,
+            metrics: None,
+            metrics_name: String::new(),
             resync: None,
             queue_limit: 4096,
         };
@@ -58,6 +61,19 @@ impl<T: Object> InformerBuilder<T> {
     #[doc(alias = "SetWatchErrorHandler")]
     pub fn on_error(mut self, hook: impl Fn(&Report<'_>) + Send + Sync + 'static) -> Self {
         self.parts.on_error = Some(Arc::new(hook));
+        self
+    }
+
+    /// Tells `metrics` what happens: see [`Metrics`].
+    pub fn metrics(mut self, metrics: impl Metrics + 'static) -> Self {
+        self.parts.metrics = Some(Arc::new(metrics));
+        self
+    }
+
+    /// What tells this informer from others of its resource in [`metrics`](InformerBuilder::metrics); nothing by default
+    /// (ME-1).
+    pub fn metrics_name(mut self, name: impl Into<String>) -> Self {
+        self.parts.metrics_name = name.into();
         self
     }
 

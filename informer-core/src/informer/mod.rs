@@ -8,6 +8,7 @@ mod apply;
 mod builder;
 mod dispatch;
 mod feed;
+mod gauges;
 mod identity;
 mod pop;
 mod registration;

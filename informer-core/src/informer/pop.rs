@@ -13,6 +13,7 @@ use crate::contain::{contain, discard, discard_all};
 use crate::event::Event;
 use crate::key::KeyRef;
 use crate::meta::Object;
+use crate::metrics::{Counter, Histogram};
 use crate::queue::{Delta, Taken};
 use crate::store::{Change, Published};
 
@@ -56,6 +57,7 @@ pub(super) fn run_own<T: Object>(shared: &Arc<Shared<T>>, slot: SlotId) {
         match turn(shared, returned.take(), |dispatch, now| dispatch.next_own(slot, now)) {
             Next::Call(lent) => returned = Some(call(shared, lent)),
             Next::Wait => {
+                shared.tell_backlog();
                 let mut dispatch = shared.dispatch.lock();
                 while dispatch.must_wait(slot) {
                     shared.dispatch.wait(&mut dispatch);
@@ -96,6 +98,8 @@ fn call<T: Object>(shared: &Arc<Shared<T>>, lent: Lent<T>) -> Returned<T> {
     let initial = event.is_initial();
     let panicked = contain(|| handler.on_event(&event)).is_none();
     if panicked {
+        shared.progress.lock().counters.panics += 1;
+        shared.meter.count(Counter::HandlerPanics, 1);
         log::error!(
             target: "informer::handler",
             "{}: handler {slot} panicked on {event:?}; the event counts as handled", shared.name
@@ -122,6 +126,7 @@ fn boundary<T: Object>(shared: &Arc<Shared<T>>, epoch: u64) -> bool {
         }
         Some(false) => {}
     }
+    shared.tell_backlog();
     match shared.fifo.take(&*shared.clock, until) {
         Taken::Batch { deltas, tail, timeline, news } => publish(shared, deltas, &tail, timeline, news),
         Taken::Nothing => resync(shared, &[]),
@@ -155,12 +160,18 @@ fn admit<T: Object>(shared: &Arc<Shared<T>>) {
 
 /// Applies a batch: store first, then handlers (T5).
 fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str, timeline: u64, news: u64) {
+    let began = shared.meter.is_on().then(|| shared.clock.now());
+    shared.tell_queue();
     let Batch { changes, stale, events, first_list, spent } = apply(&shared.store, deltas);
     let writer = shared.writer.lock().take();
     let Some(mut writer) = writer else { return }; // it is only away while this very function runs
     let bad = writer.publish(Published { changes: &changes, stale, version: tail, timeline });
     *shared.writer.lock() = Some(writer);
-    shared.progress.lock().counters.batches += 1;
+    let mut progress = shared.progress.lock();
+    progress.counters.batches += 1;
+    progress.counters.changes += changes.len() as u64;
+    drop(progress);
+    shared.tell_store();
     for (key, error) in bad {
         shared.bad_value(&key, error);
     }
@@ -169,12 +180,21 @@ fn publish<T: Object>(shared: &Arc<Shared<T>>, deltas: Vec<Delta<T>>, tail: &str
     let mut waste = Waste::default();
     let mut dispatch = shared.dispatch.lock();
     dispatch.took(news);
+    let mut folded = 0;
     if tell {
+        let before = shared.folded(&dispatch);
         dispatch.publish(&events, first_list, &mut waste);
+        folded = shared.folded(&dispatch) - before;
     }
     drop(dispatch);
     if tell {
         shared.dispatch.notify_all();
+    }
+    if let Some(began) = began {
+        shared.meter.took(Histogram::ProcessingLatency, shared.clock.now().saturating_duration_since(began));
+        shared.meter.count(Counter::Events, events.len() as u64);
+        shared.meter.count(Counter::HandlerFolded, folded);
+        shared.tell_backlog();
     }
     shared.discard(waste);
     discard_events(events);
@@ -196,8 +216,14 @@ fn resync<T: Object>(shared: &Arc<Shared<T>>, but: &[Change<T>]) {
     objects.retain(|object| !but.contains(&object.meta().key_ref()));
     let events = Arc::new(objects.into_iter().map(|object| Event::Resynced { object }).collect());
     let mut waste = Waste::default();
-    shared.dispatch.lock().resync(&events, now, &mut waste);
+    let mut dispatch = shared.dispatch.lock();
+    let before = shared.folded(&dispatch);
+    dispatch.resync(&events, now, &mut waste);
+    let folded = shared.folded(&dispatch) - before;
+    drop(dispatch);
     shared.dispatch.notify_all();
+    shared.meter.count(Counter::HandlerFolded, folded);
+    shared.tell_backlog();
     shared.discard(waste);
     discard_events(events);
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use super::builder::HandlerOptions;
 use super::dispatch::{BoxHandler, Dispatcher, Due, Latch, PATIENCE, SlotId, Waste};
 use super::feed::Feed;
+use super::gauges::Turn;
 use super::identity::{enter, next_id, runs_on_thread_of, visit};
 use super::pop;
 use super::status::{LastError, Progress, Status};
@@ -16,6 +17,7 @@ use crate::error::{Error, ErrorKind, Result, Stage};
 use crate::key::ObjectKey;
 use crate::list_watch::ListWatch;
 use crate::meta::Object;
+use crate::metrics::{Counter, Meter, Metrics};
 use crate::queue::{Delta, DeltaFifo};
 use crate::reflector::{ErrorHook, Reflector, Report, Settings, Transform};
 use crate::stop::Stop;
@@ -31,6 +33,8 @@ pub(super) struct Parts<T> {
     pub(super) random: Random,
     pub(super) transform: Option<Arc<Transform<T>>>,
     pub(super) on_error: Option<Arc<ErrorHook>>,
+    pub(super) metrics: Option<Arc<dyn Metrics>>,
+    pub(super) metrics_name: String,
     pub(super) resync: Option<Duration>,
     pub(super) queue_limit: usize,
 }
@@ -49,9 +53,14 @@ pub(super) struct Shared<T> {
     pub(super) threads: Threads,
     pub(super) progress: Mutex<Progress>,
     pub(super) on_error: Option<Arc<ErrorHook>>,
+    pub(super) meter: Meter,
+    /// Who tells the gauges of the queue and of the handlers.
+    pub(super) queue_turn: Turn,
+    pub(super) backlog_turn: Turn,
     /// The watchdog's alarm, while it is set.
     alarm: Mutex<Option<Alarm>>,
     resync: Option<Duration>,
+    queue_limit: usize,
     /// What the reader thread will need; `None` once started.
     reader: Mutex<Option<Reflector<T>>>,
 }
@@ -61,9 +70,13 @@ impl<T: Object> Shared<T> {
         let id = next_id();
         let stop = Stop::new();
         let (store, writer) = Store::new(Arc::clone(&parts.clock), id);
+        let name = parts.source.name();
         Arc::new(Shared {
             id,
-            name: parts.source.name(),
+            meter: Meter::new(parts.metrics, parts.metrics_name, name.clone()),
+            queue_turn: Turn::default(),
+            backlog_turn: Turn::default(),
+            name,
             clock: Arc::clone(&parts.clock),
             stop: stop.clone(),
             fifo: DeltaFifo::new(parts.queue_limit),
@@ -75,6 +88,7 @@ impl<T: Object> Shared<T> {
             on_error: parts.on_error,
             alarm: Mutex::new(None),
             resync: parts.resync,
+            queue_limit: parts.queue_limit,
             reader: Mutex::new(Some(Reflector {
                 source: parts.source,
                 settings: parts.settings,
@@ -102,7 +116,7 @@ impl<T: Object> Shared<T> {
             outcome = outcome.and_then(|()| self.spawn_own(slot));
         }
         outcome = outcome.and_then(|()| {
-            let mut feed = Feed { shared: Arc::clone(self) };
+            let mut feed = Feed::new(Arc::clone(self));
             self.spawn("read", move || reflector.run(&mut feed))
         });
         if outcome.is_err() {
@@ -158,6 +172,8 @@ impl<T: Object> Shared<T> {
         if let Some(reflector) = reader {
             reflector.discard();
         }
+        self.tell_queue();
+        self.tell_backlog();
     }
 
     pub(super) fn add_handler(
@@ -306,6 +322,7 @@ impl<T: Object> Shared<T> {
                     drop(dispatch);
                     mine.set_alarm(due);
                     if let Some(epoch) = epoch {
+                        mine.meter.count(Counter::HandlerPromotions, 1);
                         log::info!(
                             target: "informer::handler",
                             "{}: a handler has held the pop thread for over {PATIENCE:?} and gets a thread of its own",
@@ -327,6 +344,7 @@ impl<T: Object> Shared<T> {
     /// An index function did not manage an object.
     pub(super) fn bad_value(&self, key: &ObjectKey, error: Error) {
         self.progress.lock().counters.bad_objects += 1;
+        self.meter.count(Counter::BadObjects, 1);
         let error = error.context(key).at(Stage::Index);
         log::warn!(target: "informer::store", "{}: {error}", self.name);
         self.tell_hook(&Report { error: &error, consecutive: 0, next_attempt: None }, "informer::store");
@@ -360,8 +378,10 @@ impl<T: Object> Shared<T> {
             resource_version,
             last_contact: progress.last_contact.map(|at| now.saturating_duration_since(at)),
             not_served: progress.not_served(),
+            last_relist: progress.last_relist,
             last_error: progress.last_error.clone(),
             queued,
+            queue_limit: self.queue_limit,
             folded,
             stale,
             handlers,

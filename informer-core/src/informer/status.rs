@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::dispatch::HandlerStatus;
-use crate::error::Error;
+use crate::error::{Error, ErrorKind};
 use crate::key::ObjectKey;
 use crate::reflector::{Heard, Phase, Report};
 
@@ -27,8 +27,13 @@ pub struct Status {
     pub last_error: Option<LastError>,
     /// Whether the resource is not served: its definition is absent or gone. Objects are kept.
     pub not_served: bool,
+    /// Why there was a list after the first complete one, the last time: the kind of the failure that led to it;
+    /// [`ErrorKind::NotComparable`] if the server's version went back.
+    pub last_relist: Option<ErrorKind>,
     /// Entries between reader and pop thread.
     pub queued: usize,
+    /// Above so many, entries of one object fold together; it holds for each handler's backlog too.
+    pub queue_limit: usize,
     /// Entries folded away between reader and pop thread (D2).
     pub folded: u64,
     /// Objects whose newest state does not decode (D8).
@@ -77,6 +82,10 @@ pub struct Counters {
     pub lowered: u64,
     /// Batches applied to the store.
     pub batches: u64,
+    /// Objects set in the store or taken out of it.
+    pub changes: u64,
+    /// Panics of handlers, removed ones included.
+    pub panics: u64,
 }
 
 /// What the reader thread keeps up to date.
@@ -86,6 +95,7 @@ pub(super) struct Progress {
     pub(super) last_contact: Option<Instant>,
     pub(super) last_error: Option<LastError>,
     pub(super) counters: Counters,
+    pub(super) last_relist: Option<ErrorKind>,
     /// The server has answered with what was asked for since the last failure.
     answered: bool,
     /// Failures before the watch that is open, until it proves to work by telling something.

@@ -13,15 +13,14 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kube_core::{Selector, SelectorExt as _};
-
 pub use self::index::{Index, IndexInstance, IndexOf};
 pub(crate) use self::table::{Change, Stale, Table};
 use self::wait::{Goal, Waits};
 pub(crate) use self::writer::{Published, StoreWriter};
 use crate::error::{Error, Result};
 use crate::key::{KeyRef, ObjectKey};
-use crate::meta::{Labels, Object};
+use crate::meta::Object;
+use crate::selector::Selector;
 use crate::sync::{Monitor, RwLock};
 use crate::time::Clock;
 
@@ -91,15 +90,18 @@ impl<T: Object> Store<T> {
         self.with_table(|table| table.in_namespace(namespace).cloned().collect())
     }
 
-    /// The objects whose labels `selector` matches, in no order (LS-1).
+    /// The objects whose labels `selector` matches, in no order (LS-1): a [`Selector`], or kube-core's.
+    ///
+    /// ```
+    /// # use informer_core::{Object, Result, Selector, Store};
+    /// # fn count<T: Object>(store: &Store<T>) -> Result<usize> {
+    /// let web = Selector::parse("app=web,tier notin (cache,db)")?;
+    /// Ok(store.select(&web).len())
+    /// # }
+    /// ```
     #[must_use]
-    pub fn select(&self, selector: &Selector) -> Vec<Arc<T>> {
-        // Objects are cloned under the lock and looked at outside it: matching is the user's type at work.
-        let mut objects = self.list();
-        if !selector.selects_all() {
-            objects.retain(|object| matches(selector, &object.meta().labels));
-        }
-        objects
+    pub fn select(&self, selector: impl Into<Selector>) -> Vec<Arc<T>> {
+        selected(self.list(), &selector.into())
     }
 
     /// The keys of all objects, in no order.
@@ -200,15 +202,11 @@ impl<T: Object> Store<T> {
     }
 }
 
-/// Whether `selector` matches labels, however they are stored.
-fn matches(selector: &Selector, labels: &Labels<'_>) -> bool {
-    match labels.as_map() {
-        Some(map) => selector.matches(map),
-        None => {
-            let map = labels.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
-            selector.matches(&map)
-        }
-    }
+/// Those of `objects` that `selector` matches. They were cloned under the lock and are looked at outside it: matching
+/// is the user's type at work.
+pub(crate) fn selected<T: Object>(mut objects: Vec<Arc<T>>, selector: &Selector) -> Vec<Arc<T>> {
+    objects.retain(|object| selector.matches(&object.meta().labels));
+    objects
 }
 
 impl<T> Drop for Shared<T> {

@@ -170,7 +170,7 @@ fn replaced_objects_end_outside_the_lock_and_a_panic_there_harms_nobody() {
                 name: "a",
                 uid: "u",
                 resource_version: "1",
-                labels: Labels::from_map(None),
+                labels: crate::Labels::from_map(None),
             }
         }
     }

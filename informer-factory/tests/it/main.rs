@@ -5,6 +5,7 @@ mod dynamic;
 mod ending;
 mod lazy;
 mod logged;
+mod namespaces;
 mod options;
 mod sharing;
 mod support;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use informer_factory::{ErrorKind, HandlerOptions};
+use informer_factory::{ErrorKind, HandlerOptions, Selector};
 use informer_testkit::script::{
     Expect, Reply, Script, error_event, fin, head, hold, list, modified, page, stall,
 };
@@ -81,6 +81,23 @@ fn fa_8_selectors_go_with_every_list_and_watch_and_leak_nowhere() {
         seen.trace(),
         "Added(ns/a@5, initial)\nAdded(ns/b@6, initial)\nDeleted(ns/a@5, final state unknown)"
     );
+    finish(&factory, server);
+}
+
+#[test]
+fn fa_8_a_parsed_selector_is_sent_in_its_printed_form_and_a_text_as_it_is() {
+    let at = |selector: &str| {
+        let mut actions = initial("10", &[]);
+        actions.push(stall());
+        Expect::watch().path(MAPS).query("labelSelector", selector).answer(actions)
+    };
+    let server = ScriptedServer::start(Script::any_order([at("!b,app in (api,web)"), at("not one ((")]));
+    let factory = factory(&server);
+    let parsed = Selector::parse(" ! b, app in (web, api)").unwrap();
+    factory.informer_with::<ConfigMap>(|options| _ = options.label_selector(&parsed)).unwrap();
+    // The server is the judge of what it takes.
+    factory.informer_with::<ConfigMap>(|options| _ = options.label_selector("not one ((")).unwrap();
+    run(&factory);
     finish(&factory, server);
 }
 

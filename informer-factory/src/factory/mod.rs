@@ -1,5 +1,7 @@
 //! [`SharedInformerFactory`]: one informer for each kind, shared by all who ask.
 
+mod namespaces;
+
 use std::any::TypeId;
 use std::fmt;
 use std::panic::Location;
@@ -12,13 +14,14 @@ use informer_core::kube_core::{
 use informer_core::sync::{Mutex, spawn};
 use informer_core::time::deadline;
 use informer_core::{
-    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Object, Representation, Result, SharedInformer,
-    Stage, SystemClock,
+    AnyInformer, Clock, DecodeOptions, Error, ErrorKind, Metrics, Object, Representation, Result,
+    SharedInformer, Stage, SystemClock,
 };
 use informer_http::{Client, HttpListWatch};
 
 use crate::options::InformerOptions;
 use crate::registry::{Key, Registry};
+use crate::waiting::{Named, wait_for_all, would_wait_for_itself};
 
 /// How long a drop waits for the threads.
 const DROP_PATIENCE: Duration = Duration::from_secs(5);
@@ -37,18 +40,19 @@ struct Inner {
     namespace: String,
     resync: Option<Duration>,
     clock: Arc<dyn Clock>,
+    metrics: Option<Arc<dyn Metrics>>,
     /// Held for look-ups only: informers are built, started and joined outside it.
     registry: Mutex<Registry>,
 }
 
 /// Chooses what holds for every informer of a factory; made by [`SharedInformerFactory::builder`].
-#[derive(Debug)]
 #[must_use]
 pub struct FactoryBuilder {
     client: Client,
     namespace: String,
     resync: Option<Duration>,
     clock: Arc<dyn Clock>,
+    metrics: Option<Arc<dyn Metrics>>,
 }
 
 impl FactoryBuilder {
@@ -70,6 +74,13 @@ impl FactoryBuilder {
         self
     }
 
+    /// Tells `metrics` what happens in every informer. The name that tells informers of one resource apart is made of
+    /// the type, the namespace and the selectors: `Pod`, `Lazy<Pod> in shop, labels app=web`.
+    pub fn metrics(mut self, metrics: impl Metrics + 'static) -> Self {
+        self.metrics = Some(Arc::new(metrics));
+        self
+    }
+
     /// The factory.
     #[must_use]
     pub fn build(self) -> SharedInformerFactory {
@@ -79,6 +90,7 @@ impl FactoryBuilder {
                 namespace: self.namespace,
                 resync: self.resync,
                 clock: self.clock,
+                metrics: self.metrics,
                 registry: Mutex::new(Registry::default()),
             }),
         }
@@ -88,7 +100,13 @@ impl FactoryBuilder {
 impl SharedInformerFactory {
     /// Begins a factory whose informers use `client`.
     pub fn builder(client: Client) -> FactoryBuilder {
-        FactoryBuilder { client, namespace: String::new(), resync: None, clock: Arc::new(SystemClock) }
+        FactoryBuilder {
+            client,
+            namespace: String::new(),
+            resync: None,
+            clock: Arc::new(SystemClock),
+            metrics: None,
+        }
     }
 
     /// Chooses options for every informer of objects `T`, once, before the first one is asked for.
@@ -202,9 +220,7 @@ impl SharedInformerFactory {
         T::Resource: Resource<DynamicType = ()>,
         <T::Resource as Resource>::Scope: 'static,
     {
-        let namespaced =
-            TypeId::of::<<T::Resource as Resource>::Scope>() != TypeId::of::<ClusterResourceScope>();
-        self.of_resource(&ApiResource::erase::<T::Resource>(&()), wanted, namespaced, caller)
+        self.of_resource(&ApiResource::erase::<T::Resource>(&()), wanted, has_namespaces::<T>(), caller)
     }
 
     fn of_resource<T: Representation>(
@@ -216,17 +232,7 @@ impl SharedInformerFactory {
     ) -> Result<SharedInformer<T>> {
         // From here on `configure` is too late: what is read now must hold.
         let defaults = self.inner.registry.lock().ask::<T>(caller).cloned().unwrap_or_default();
-        let pick =
-            |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
-        let namespace =
-            pick(&wanted.namespace, &defaults.namespace).unwrap_or_else(|| self.inner.namespace.clone());
-        let key = Key {
-            representation: TypeId::of::<T>(),
-            resource: resource.clone(),
-            namespace: if namespaced { namespace } else { String::new() },
-            labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
-            fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
-        };
+        let key = self.key(resource, wanted, &defaults, namespaced);
         loop {
             if let Some(shared) = self.shared(&key, wanted, caller) {
                 return shared;
@@ -245,6 +251,26 @@ impl SharedInformerFactory {
                 informer.stop(); // nobody would end it
             }
             return Ok(informer);
+        }
+    }
+
+    fn key<T: Representation>(
+        &self,
+        resource: &ApiResource,
+        wanted: &InformerOptions<T>,
+        defaults: &InformerOptions<T>,
+        namespaced: bool,
+    ) -> Key {
+        let pick =
+            |wanted: &Option<String>, default: &Option<String>| wanted.as_ref().or(default.as_ref()).cloned();
+        let namespace =
+            pick(&wanted.namespace, &defaults.namespace).unwrap_or_else(|| self.inner.namespace.clone());
+        Key {
+            representation: TypeId::of::<T>(),
+            resource: resource.clone(),
+            namespace: if namespaced { namespace } else { String::new() },
+            labels: pick(&wanted.labels, &defaults.labels).unwrap_or_default(),
+            fields: pick(&wanted.fields, &defaults.fields).unwrap_or_default(),
         }
     }
 
@@ -285,6 +311,9 @@ impl SharedInformerFactory {
             source = source.max_frame(bytes);
         }
         let mut builder = SharedInformer::builder(source).clock(Arc::clone(&self.inner.clock));
+        if let Some(metrics) = self.inner.metrics.clone() {
+            builder = builder.metrics(metrics).metrics_name(key.name::<T>());
+        }
         if let Some(transform) = options.transform.clone() {
             builder = builder.transform(move |object| transform(object));
         }
@@ -342,33 +371,7 @@ impl SharedInformerFactory {
     /// first of these errors is the cause (F-59, F-60). [`is_stopped`](Error::is_stopped) when one was stopped before it
     /// was synced; [`is_would_block`](Error::is_would_block) on a thread of one of them.
     pub fn wait_for_cache_sync(&self, timeout: Duration) -> Result<()> {
-        let clock = &self.inner.clock;
-        let until = clock.now().checked_add(timeout);
-        let mut late: Vec<(String, Error)> = Vec::new();
-        for informer in self.started() {
-            let left = until.map_or(timeout, |until| until.saturating_duration_since(clock.now()));
-            match informer.wait_synced(left) {
-                Ok(()) => {}
-                Err(error) if error.is_would_block() => return Err(error),
-                Err(error) => late.push((informer.name().to_owned(), error)),
-            }
-        }
-        late.sort_by(|(one, _), (other, _)| one.cmp(other));
-        if late.is_empty() {
-            return Ok(());
-        }
-        let stopped = late.iter().all(|(_, error)| error.is_stopped());
-        let names: Vec<String> = late.iter().map(|(name, error)| why_late(name, error)).collect();
-        let names = names.join("; ");
-        let error = if stopped {
-            Error::new(ErrorKind::Stopped, format!("not every cache was synced: {names}"))
-        } else {
-            Error::new(ErrorKind::TimedOut, format!("not every cache was synced within {timeout:?}: {names}"))
-        };
-        Err(match late.iter().find_map(|(_, error)| last_error(error)) {
-            Some(last) => error.with_source(last.clone()).at(Stage::Wait),
-            None => error.at(Stage::Wait),
-        })
+        wait_for_all(&*self.inner.clock, timeout, self.started())
     }
 
     /// Stops every informer and joins every thread.
@@ -381,14 +384,13 @@ impl SharedInformerFactory {
     /// waited for.
     pub fn shutdown(&self) -> Result<()> {
         let all = self.inner.stop();
-        would_wait_for_itself(&all)?;
+        would_wait_for_itself(all.iter().map(|informer| &**informer))?;
         all.iter().map(|informer| informer.join()).fold(Ok(()), Result::and)
     }
 
     /// The informers that were started.
-    fn started(&self) -> Vec<Box<dyn AnyInformer>> {
-        let mut registry = self.inner.registry.lock();
-        registry.entries().filter(|entry| entry.started).map(|entry| entry.share()).collect()
+    fn started(&self) -> Vec<Named> {
+        self.inner.registry.lock().started()
     }
 
     /// How every informer is, those that were not started included.
@@ -429,11 +431,17 @@ impl Drop for Inner {
         }
         let until = deadline(&SystemClock, DROP_PATIENCE);
         let left = || until.map_or(DROP_PATIENCE, |until| until.saturating_duration_since(SystemClock.now()));
-        let outcome = would_wait_for_itself(&all).and_then(|()| {
-            all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and)
-        });
-        let Err(error) = outcome else { return };
-        log::debug!(target: "informer::factory", "dropped without waiting for every thread: {error}");
+        match would_wait_for_itself(all.iter().map(|informer| &**informer)) {
+            Err(error) => {
+                log::debug!(target: "informer::factory", "dropped without waiting for any thread: {error}");
+            }
+            Ok(()) => {
+                let outcome =
+                    all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and);
+                let Err(error) = outcome else { return };
+                log::debug!(target: "informer::factory", "dropped without the end of every thread: {error}");
+            }
+        }
         // The last handle of each would wait once more, one after the other; here that is nobody's time.
         let registry = std::mem::take(&mut *self.registry.lock());
         let spawned = spawn("informer-drop", move || {
@@ -446,30 +454,11 @@ impl Drop for Inner {
     }
 }
 
-/// Looks whether this is a thread of one of these informers, before any is waited for: the handlers of two of them
-/// that both shut the factory down would otherwise wait for each other.
-fn would_wait_for_itself(informers: &[Box<dyn AnyInformer>]) -> Result<()> {
-    for informer in informers {
-        match informer.join_timeout(Duration::ZERO) {
-            Err(error) if error.is_would_block() => return Err(error),
-            _ => {}
-        }
-    }
-    Ok(())
-}
-
-/// The last error of an informer, which is the cause of a wait's.
-fn last_error(wait: &Error) -> Option<&Error> {
-    std::error::Error::source(wait)?.downcast_ref()
-}
-
-/// Why `name` is not synced.
-fn why_late(name: &str, error: &Error) -> String {
-    match last_error(error) {
-        Some(last) => format!("{name}: {}", last.chain()),
-        None if error.is_stopped() => format!("{name} was stopped"),
-        None => format!("{name} has had no complete list and no error"),
-    }
+fn has_namespaces<T: Representation>() -> bool
+where
+    <T::Resource as Resource>::Scope: 'static,
+{
+    TypeId::of::<<T::Resource as Resource>::Scope>() != TypeId::of::<ClusterResourceScope>()
 }
 
 /// `wanted`, and what it leaves open from `defaults`.
@@ -487,6 +476,16 @@ fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) 
         queue_limit: wanted.queue_limit.or(defaults.queue_limit),
         max_frame: wanted.max_frame.or(defaults.max_frame),
         compress_watches: wanted.compress_watches.or(defaults.compress_watches),
+    }
+}
+
+impl fmt::Debug for FactoryBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FactoryBuilder")
+            .field("client", &self.client)
+            .field("namespace", &self.namespace)
+            .field("resync", &self.resync)
+            .finish_non_exhaustive()
     }
 }
 
