@@ -431,11 +431,17 @@ impl Drop for Inner {
         }
         let until = deadline(&SystemClock, DROP_PATIENCE);
         let left = || until.map_or(DROP_PATIENCE, |until| until.saturating_duration_since(SystemClock.now()));
-        let outcome = would_wait_for_itself(all.iter().map(|informer| &**informer)).and_then(|()| {
-            all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and)
-        });
-        let Err(error) = outcome else { return };
-        log::debug!(target: "informer::factory", "dropped without waiting for every thread: {error}");
+        match would_wait_for_itself(all.iter().map(|informer| &**informer)) {
+            Err(error) => {
+                log::debug!(target: "informer::factory", "dropped without waiting for any thread: {error}");
+            }
+            Ok(()) => {
+                let outcome =
+                    all.iter().map(|informer| informer.join_timeout(left())).fold(Ok(()), Result::and);
+                let Err(error) = outcome else { return };
+                log::debug!(target: "informer::factory", "dropped without the end of every thread: {error}");
+            }
+        }
         // The last handle of each would wait once more, one after the other; here that is nobody's time.
         let registry = std::mem::take(&mut *self.registry.lock());
         let spawned = spawn("informer-drop", move || {
