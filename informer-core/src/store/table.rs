@@ -114,7 +114,9 @@ impl<T> Table<T> {
     /// Drops everything, object by object: of several destructors that panic, each is caught. Not under a lock.
     pub(crate) fn discard(&mut self) {
         // Indexes first: they hold objects too, and where one ends inside an index, those after it would be lost.
-        discard_all(std::mem::take(&mut self.indexes));
+        for index in std::mem::take(&mut self.indexes) {
+            index.discard();
+        }
         for objects in std::mem::take(&mut self.namespaces).into_values() {
             discard_all(objects.into_values());
         }

@@ -120,8 +120,9 @@ impl<T: Object> Store<T> {
             .collect();
         let (mut prepared, bad) = prepare(&[function], &snapshot);
         base.apply(&snapshot, prepared[0].as_mut());
-        let garbage = self.shared.table.write().indexes[place].install(base);
-        discard(garbage);
+        let (overlay, replaced) = self.shared.table.write().indexes[place].install(base);
+        overlay.discard();
+        discard(replaced);
         discard_all(prepared);
         for change in snapshot {
             discard(change.new);

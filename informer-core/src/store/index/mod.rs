@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::Store;
 use super::table::Change;
-use crate::contain::{contain, discard};
+use crate::contain::{contain, discard, discard_all};
 use crate::error::{Error, ErrorKind, Result};
 use crate::key::{Map, ObjectKey, Set};
 use crate::lazy::Lazy;
@@ -261,7 +261,9 @@ pub(crate) trait AnyIndex<T>: Send + Sync {
     /// Puts a [`base`](AnyIndex::base), filled outside the lock, under what came by since; then the index is ready.
     ///
     /// Costs as much as what came by, whatever the size of the base. Answers what is to be dropped outside the lock.
-    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage;
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> (Box<dyn AnyIndex<T>>, Garbage);
+    /// Drops everything, one after the other: of several destructors that panic, each is caught. Not under a lock.
+    fn discard(self: Box<Self>);
     /// For [`install`](AnyIndex::install) alone.
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
 }
@@ -386,7 +388,7 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
         }
     }
 
-    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> Garbage {
+    fn install(&mut self, base: Box<dyn AnyIndex<T>>) -> (Box<dyn AnyIndex<T>>, Garbage) {
         let mut base = *base.into_any().downcast::<Self>().expect("a base of this index");
         let mut replaced = Vec::new();
         for key in self.building.take().unwrap_or_default() {
@@ -396,10 +398,18 @@ impl<T: Object, V: Hash + Eq + Clone + Send + Sync + 'static> AnyIndex<T> for Bu
             let object = first.and_then(|value| self.objects.get(value)?.get(&key)).cloned();
             let mut emptied = Vec::new();
             base.set(&key, object.as_ref(), &mut values, &mut emptied);
-            replaced.push((values, emptied, object));
+            replaced.push((values, emptied));
         }
-        let overlay = std::mem::replace(self, base);
-        Box::new((overlay.objects, overlay.values, replaced))
+        (Box::new(std::mem::replace(self, base)), Box::new(replaced))
+    }
+
+    fn discard(self: Box<Self>) {
+        for (value, objects) in self.objects {
+            discard(value);
+            discard_all(objects.into_values());
+        }
+        discard_all(self.values.into_values());
+        discard(self.definition); // has the user's function
     }
 
     fn into_any(self: Box<Self>) -> Box<dyn Any> {
