@@ -56,6 +56,7 @@
 //! net turns a hang into a failure that names what was waited for; a test that passes never touches it.
 //! [`within`] puts the same net under a call that blocks by itself.
 
+mod api_server;
 mod clock;
 mod deadline;
 mod gate;

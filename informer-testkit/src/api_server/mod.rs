@@ -1,0 +1,5 @@
+//! An API server in the process of the test.
+
+mod builtin;
+mod exchange;
+mod resource;
