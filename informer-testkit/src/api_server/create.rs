@@ -48,13 +48,23 @@ pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whol
 }
 
 /// Puts in what the server adds, and refuses what it does not take.
-pub(super) fn prepare(state: &mut State, resource: &Resource, mut value: Value, write: &Write) -> Result<Value> {
+pub(super) fn prepare(
+    state: &mut State,
+    resource: &Resource,
+    mut value: Value,
+    write: &Write,
+) -> Result<Value> {
     name(state, resource, &mut value);
     let uid = state.dice.uid();
     let metadata = meta_mut(&mut value);
-    for of_the_server in
-        ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "managedFields", "resourceVersion"]
-    {
+    for of_the_server in [
+        "deletionTimestamp",
+        "deletionGracePeriodSeconds",
+        "selfLink",
+        "generation",
+        "managedFields",
+        "resourceVersion",
+    ] {
         metadata.remove(of_the_server);
     }
     metadata.insert("uid".to_owned(), uid.into());
@@ -63,7 +73,8 @@ pub(super) fn prepare(state: &mut State, resource: &Resource, mut value: Value, 
         metadata.insert("generation".to_owned(), 1.into());
     }
     // What is a matter of its own is not created with the object, except for nodes, which report themselves.
-    if resource.has("status") && resource.plural != "nodes"
+    if resource.has("status")
+        && resource.plural != "nodes"
         && let Some(map) = value.as_object_mut()
     {
         map.remove("status");
@@ -72,6 +83,7 @@ pub(super) fn prepare(state: &mut State, resource: &Resource, mut value: Value, 
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
+    defaults::fill_empty(resource, &mut value);
     Ok(value)
 }
 
@@ -101,7 +113,9 @@ pub(super) fn check(resource: &Resource, value: &Value) -> Result<()> {
         causes.extend(check_name(resource, name));
     }
     if let Some(labels) = value.pointer("/metadata/labels").and_then(Value::as_object) {
-        causes.extend(labels.iter().filter_map(|(key, value)| check_label(key, value.as_str().unwrap_or_default())));
+        causes.extend(
+            labels.iter().filter_map(|(key, value)| check_label(key, value.as_str().unwrap_or_default())),
+        );
     }
     custom::check(resource, value, &mut causes);
     if causes.is_empty() { Ok(()) } else { Err(Status::invalid(resource, name, causes)) }
@@ -115,7 +129,8 @@ fn check_place(state: &State, route: &Route, value: &Value) -> Result<()> {
         return Err(Status::not_found(namespaces, namespace));
     };
     if place.value().pointer("/metadata/deletionTimestamp").is_some() {
-        let why = format!("unable to create new content in namespace {namespace} because it is being terminated");
+        let why =
+            format!("unable to create new content in namespace {namespace} because it is being terminated");
         let message = format!("namespace {namespace} is being terminated");
         let field = "metadata.namespace".to_owned();
         let cause = Cause { reason: "NamespaceTerminating", message, field };

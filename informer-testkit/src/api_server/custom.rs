@@ -148,7 +148,10 @@ fn resources(definition: &Value) -> Vec<Resource> {
 
 fn subresources(version: &Value) -> Vec<Cow<'static, str>> {
     let known = ["scale", "status"].into_iter();
-    known.filter(|name| version.pointer(&format!("/subresources/{name}")).is_some()).map(Cow::Borrowed).collect()
+    known
+        .filter(|name| version.pointer(&format!("/subresources/{name}")).is_some())
+        .map(Cow::Borrowed)
+        .collect()
 }
 
 fn columns(version: &Value) -> Vec<Column> {

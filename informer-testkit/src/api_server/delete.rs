@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::body::{meta_mut, is_dry};
+use super::body::{is_dry, meta_mut};
 use super::engine::{Engine, State};
 use super::exchange::{Call, Whole};
 use super::get::{json_answer, object_answer};
@@ -61,7 +61,8 @@ pub(super) fn answer_collection(engine: &Engine, call: &Call, route: &Route) -> 
     let form = Representation::of(call, Asked::Several)?;
     let options = Options::parse(call)?;
     let resource = &route.resource;
-    let selector = Selector::parse(resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
+    let selector =
+        Selector::parse(resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
     let now = engine.now();
     let mut state = engine.lock();
     let revision = state.store.revision();

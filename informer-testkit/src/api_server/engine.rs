@@ -86,7 +86,9 @@ impl Engine {
         let whole = match (call.method.as_str(), &route.name, route.subresource.as_str()) {
             ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, &route),
             ("GET", None, _) => list::answer(self, call, &route)?,
-            ("GET", Some(name), "") if flag(call, "watch") => return watch::answer_one(self, call, &route, name),
+            ("GET", Some(name), "") if flag(call, "watch") => {
+                return watch::answer_one(self, call, &route, name);
+            }
             ("GET", Some(name), _) => get::answer(self, call, &route, name)?,
             ("POST", None, _) if route.namespace.is_some() || !route.resource.namespaced => {
                 create::answer(self, call, &route)?
@@ -94,7 +96,9 @@ impl Engine {
             ("PUT", Some(name), _) => update::answer(self, call, &route, name)?,
             ("PATCH", Some(name), _) => patch::answer(self, call, &route, name)?,
             ("DELETE", Some(name), "") => delete::answer(self, call, &route, name)?,
-            ("DELETE", None, _) if allowed("deletecollection") => delete::answer_collection(self, call, &route)?,
+            ("DELETE", None, _) if allowed("deletecollection") => {
+                delete::answer_collection(self, call, &route)?
+            }
             _ => return Err(Status::method_not_allowed()),
         };
         Ok(Answer::Whole(whole))
@@ -180,7 +184,8 @@ impl State {
     pub(super) fn end_watches(&mut self, storage: &str) {
         let registry = Arc::clone(&self.registry);
         let served = |r: &Resource| registry.find(&r.group, &r.version, &r.plural).is_some();
-        for waiter in self.bells.get(storage).into_iter().flatten().filter(|waiter| !served(&waiter.resource)) {
+        for waiter in self.bells.get(storage).into_iter().flatten().filter(|waiter| !served(&waiter.resource))
+        {
             waiter.ring(|bell| bell.last = true);
         }
     }

@@ -66,7 +66,8 @@ impl Scanner<'_> {
                     Some(_) => Err(self.unexpected("after top-level value")),
                 };
             };
-            let after = if inside == Inside::Array { "after array element" } else { "after object key:value pair" };
+            let after =
+                if inside == Inside::Array { "after array element" } else { "after object key:value pair" };
             match (self.peek(after)?, inside) {
                 (b',', Inside::Array) => {
                     self.at += 1;

@@ -16,8 +16,8 @@ use super::route::Route;
 use super::selector::Selector;
 use super::status::{Result, Status};
 use super::store::{Key, Object, Page, Store};
-use super::token::Token;
 use super::table;
+use super::token::Token;
 
 /// Answers a list.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
@@ -49,7 +49,9 @@ fn page(store: &Store, route: &Route, options: &ListOptions, selector: &Selector
         }
     } else {
         if !matches!(options.resource_version.as_str(), "" | "0") {
-            return Err(Status::bad_request("specifying resource version is not allowed when using continue"));
+            return Err(Status::bad_request(
+                "specifying resource version is not allowed when using continue",
+            ));
         }
         let token = Token::parse(&options.next, route.namespace.as_deref())?;
         // A version of -1 is of a token that was given for one too old: the rest, as it is now.
@@ -77,7 +79,9 @@ fn wanted(options: &ListOptions, current: u64) -> Result<Option<u64>> {
         return Ok(None);
     }
     let wanted = version(text).map_err(|why| {
-        Status::bad_request(format!("invalid resource version: resourceVersion: Invalid value: {text:?}: {why}"))
+        Status::bad_request(format!(
+            "invalid resource version: resourceVersion: Invalid value: {text:?}: {why}"
+        ))
     })?;
     if wanted > current {
         return Err(Status::too_large(wanted, current));
@@ -105,7 +109,8 @@ fn next(route: &Route, page: &Page) -> String {
 /// The keys of everything that a list would give now, for whoever removes it.
 pub(super) fn objects(store: &Store, route: &Route, selector: &Selector) -> Vec<Arc<Object>> {
     let namespace = route.namespace.as_deref();
-    let all = store.page(&route.resource.storage, namespace, None, None::<&Key>, usize::MAX, |o| selector.matches(o));
+    let all = store
+        .page(&route.resource.storage, namespace, None, None::<&Key>, usize::MAX, |o| selector.matches(o));
     all.objects
 }
 

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::body::meta_mut;
+use super::convert;
 use super::merge_keys;
 use super::resource::Resource;
 
@@ -25,7 +26,8 @@ const MAPS: &[&str] = &[
 ];
 
 /// Objects that are written as one.
-const ATOMIC: &[&str] = &["involvedObject", "regarding", "selector", "fieldRef", "secretKeyRef", "configMapKeyRef"];
+const ATOMIC: &[&str] =
+    &["involvedObject", "regarding", "selector", "fieldRef", "secretKeyRef", "configMapKeyRef"];
 
 /// Who writes, and when.
 #[derive(Clone, Debug)]
@@ -36,6 +38,8 @@ pub(super) struct Write {
     pub(super) time: String,
     custom: bool,
     has_status: bool,
+    /// Whether top-level fields have other names than they are stored under.
+    renamed: bool,
 }
 
 impl Write {
@@ -47,6 +51,7 @@ impl Write {
             time,
             custom: resource.custom,
             has_status: resource.has("status"),
+            renamed: convert::differs(resource),
         }
     }
 }
@@ -70,7 +75,8 @@ pub(super) fn changed(write: &Write, before: &Value, after: &mut Value) {
     for known in known.into_iter().flatten() {
         let Some(Value::Object(had)) = known.get("fieldsV1") else { continue };
         // What a subresource holds is not seen from the object itself, nor the other way round.
-        let elsewhere = known.get("subresource").and_then(Value::as_str).unwrap_or_default() != write.subresource;
+        let elsewhere =
+            known.get("subresource").and_then(Value::as_str).unwrap_or_default() != write.subresource;
         let kept = if elsewhere { had.clone() } else { common(had, &all) };
         if is_of(known, write) {
             mine = kept;
@@ -136,6 +142,9 @@ fn fields(write: &Write, old: Option<&Value>, new: &Value) -> Map<String, Value>
             _ => insert(write, key, old, value, &mut fields),
         }
     }
+    if write.renamed {
+        return fields.into_iter().map(|(key, inner)| (convert::seen_field(&key), inner)).collect();
+    }
     fields
 }
 
@@ -180,7 +189,12 @@ fn difference(write: &Write, key: &str, old: Option<&Value>, new: &Value) -> Opt
     }
 }
 
-fn list_difference(write: &Write, key: &str, old: Option<&Value>, items: &[Value]) -> Option<Map<String, Value>> {
+fn list_difference(
+    write: &Write,
+    key: &str,
+    old: Option<&Value>,
+    items: &[Value],
+) -> Option<Map<String, Value>> {
     let olds = old.and_then(Value::as_array);
     let mut inner = Map::new();
     if old.is_none() && key != "containers" {

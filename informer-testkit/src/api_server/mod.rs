@@ -29,3 +29,6 @@ mod table;
 mod token;
 mod update;
 mod watch;
+
+#[cfg(test)]
+mod tests;

@@ -60,7 +60,9 @@ pub(super) fn label_key_fault(key: &str) -> Option<String> {
         None => (None, key),
     };
     if name.contains('/') {
-        return Some(format!("a valid label key must consist of alphanumeric characters, '-', '_' or '.': {QUALIFIED}"));
+        return Some(format!(
+            "a valid label key must consist of alphanumeric characters, '-', '_' or '.': {QUALIFIED}"
+        ));
     }
     if prefix.is_some_and(|prefix| prefix.len() > 253 || !prefix.split('.').all(is_label)) {
         return Some(format!("prefix part {SUBDOMAIN}"));

@@ -113,8 +113,9 @@ fn truth(value: &str) -> bool {
 fn number(call: &Call, name: &str) -> Result<Option<i64>> {
     match call.parameter(name).filter(|value| !value.is_empty()) {
         None => Ok(None),
-        Some(text) => text.parse().map(Some).map_err(|_| {
-            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))
-        }),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
     }
 }

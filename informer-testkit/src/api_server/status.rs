@@ -79,7 +79,8 @@ impl Cause {
 
     /// A value that is missing.
     pub(super) fn required(field: &str, why: &str) -> Self {
-        let message = if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
+        let message =
+            if why.is_empty() { "Required value".to_owned() } else { format!("Required value: {why}") };
         Cause { reason: "FieldValueRequired", message, field: field.to_owned() }
     }
 
@@ -256,8 +257,9 @@ impl Status {
 
     /// A body of a kind that is not understood.
     pub(super) fn unsupported_media_type(known: &str) -> Box<Self> {
-        let message =
-            format!("the body of the request was in an unknown format - accepted media types include: {known}");
+        let message = format!(
+            "the body of the request was in an unknown format - accepted media types include: {known}"
+        );
         Status::new(415, "UnsupportedMediaType", message)
     }
 
@@ -292,7 +294,7 @@ impl Status {
     /// As bytes.
     pub(super) fn body(&self) -> Vec<u8> {
         if self.plain {
-            return b"404 page not found\n".to_vec();
+            return b"404 page not found".to_vec();
         }
         serde_json::to_vec(self).expect("a status has nothing that JSON cannot hold")
     }
@@ -311,6 +313,8 @@ impl Status {
             headers.push(("Retry-After", retry.to_string()));
         }
         let status = if self.code == 0 { 200 } else { self.code };
-        Whole { status, headers, body: self.body() }
+        let mut body = self.body();
+        body.push(b'\n');
+        Whole { status, headers, body }
     }
 }

@@ -8,9 +8,16 @@ use super::resource::Resource;
 /// The `Table` of some objects, which have their `kind` and `apiVersion`; `metadata` is the list's.
 ///
 /// `now` is the time of day, for ages.
-pub(super) fn table(resource: &Resource, objects: &[Value], metadata: &Value, include: Include, now: &str) -> Value {
+pub(super) fn table(
+    resource: &Resource,
+    objects: &[Value],
+    metadata: &Value,
+    include: Include,
+    now: &str,
+) -> Value {
     let _ = (resource, now);
-    let columns = json!([{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}]);
+    let columns =
+        json!([{"name": "Name", "type": "string", "format": "name", "description": "", "priority": 0}]);
     let row = |object: &Value| {
         let mut row = json!({"cells": [object.pointer("/metadata/name")]});
         match include {

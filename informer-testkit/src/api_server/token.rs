@@ -32,7 +32,8 @@ impl Token {
     pub(super) fn text(&self, namespace: Option<&str>) -> String {
         let rv = self.revision.map_or(-1, |revision| i64::try_from(revision).unwrap_or(i64::MAX));
         let Key { namespace: place, name } = &self.after;
-        let path = if namespace.is_some() || place.is_empty() { name.clone() } else { format!("{place}/{name}") };
+        let path =
+            if namespace.is_some() || place.is_empty() { name.clone() } else { format!("{place}/{name}") };
         // As a real server: the slash is left out of tokens for the rest as it is.
         let slash = if rv == -1 { "" } else { "/" };
         let wire = Wire { v: "meta.k8s.io/v1".to_owned(), rv, start: format!("{slash}{path}\0") };
@@ -51,11 +52,18 @@ impl Token {
         let wire: Wire = serde_json::from_slice(&bytes)
             .map_err(|_| refuse(&format!("continue key is not valid: {}", go_json::fault(&bytes))))?;
         if wire.v != "meta.k8s.io/v1" {
-            let why = format!("continue key is not valid: server does not recognize this encoded version {:?}", wire.v);
+            let why = format!(
+                "continue key is not valid: server does not recognize this encoded version {:?}",
+                wire.v
+            );
             return Err(refuse(&why));
         }
         let revision = match wire.rv {
-            0 => return Err(refuse("continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)")),
+            0 => {
+                return Err(refuse(
+                    "continue key is not valid: incorrect encoded start resourceVersion (version meta.k8s.io/v1)",
+                ));
+            }
             rv => u64::try_from(rv).ok(),
         };
         let start = wire.start.strip_prefix('/').unwrap_or(&wire.start);

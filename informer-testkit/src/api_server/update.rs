@@ -80,6 +80,7 @@ pub(super) fn change(
     defaults::fill(resource, &mut value);
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
+    defaults::fill_empty(resource, &mut value);
     if same(&before, &value) {
         return Ok(old);
     }
@@ -101,14 +102,21 @@ fn commit(state: &mut State, resource: &Resource, key: &Key, value: Value) -> Ar
 }
 
 /// Refuses a write of another object, or of another state of this one.
-fn check_identity(resource: &Resource, old: &Object, asked: &Value, name: &str, replaced: bool) -> Result<()> {
+fn check_identity(
+    resource: &Resource,
+    old: &Object,
+    asked: &Value,
+    name: &str,
+    replaced: bool,
+) -> Result<()> {
     let (uid, told) = (meta(asked, "uid"), meta(asked, "resourceVersion"));
     if !uid.is_empty() && uid != old.uid {
         if !replaced {
             let cause = Cause::invalid("metadata.uid", &format!("{uid:?}"), "field is immutable");
             return Err(Status::invalid(resource, name, vec![cause]));
         }
-        let place = if old.key.namespace.is_empty() { String::new() } else { format!("{}/", old.key.namespace) };
+        let place =
+            if old.key.namespace.is_empty() { String::new() } else { format!("{}/", old.key.namespace) };
         let why = format!(
             "StorageError: invalid object, Code: 4, Key: /registry/{}/{place}{name}, ResourceVersion: 0, \
              AdditionalErrorMsg: Precondition failed: UID in precondition: {uid}, UID in object meta: {}",
@@ -132,7 +140,10 @@ fn check_identity(resource: &Resource, old: &Object, asked: &Value, name: &str, 
 /// Whether a replacement has to say what it replaces.
 fn needs_version(resource: &Resource) -> bool {
     resource.custom
-        || matches!(&*resource.plural, "leases" | "customresourcedefinitions" | "poddisruptionbudgets" | "endpointslices")
+        || matches!(
+            &*resource.plural,
+            "leases" | "customresourcedefinitions" | "poddisruptionbudgets" | "endpointslices"
+        )
 }
 
 /// What results if `asked` is asked for: its own part of it, and the server's fields as they were.

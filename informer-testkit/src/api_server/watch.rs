@@ -73,7 +73,9 @@ fn open(engine: &Arc<Engine>, call: &Call, route: &Route, selector: Selector) ->
     };
     let namespace = route.namespace.as_deref();
     let initial = if options.initial_events && refusal.is_none() {
-        let all = state.store.page(&resource.storage, namespace, None, None::<&Key>, usize::MAX, |o| selector.matches(o));
+        let all = state
+            .store
+            .page(&resource.storage, namespace, None, None::<&Key>, usize::MAX, |o| selector.matches(o));
         all.objects
     } else {
         Vec::new()
@@ -230,7 +232,8 @@ impl Watch {
     /// Takes a batch of changes and makes lines of those that concern this watch.
     fn look(&mut self) -> Look {
         let Some((news, shared)) = self.engine.news(&self.resource.storage, self.position, BATCH) else {
-            let status = Status::watch_too_old(self.position, self.engine.lock().store.floor(&self.resource.storage));
+            let status =
+                Status::watch_too_old(self.position, self.engine.lock().store.floor(&self.resource.storage));
             self.ready.push_back(error_line(&status));
             self.over = true;
             return Look::More;
@@ -282,7 +285,9 @@ impl Watch {
         };
         let mut out = line_head(kind, object.body.len() + 128);
         match self.form {
-            Representation::Full => write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out),
+            Representation::Full => {
+                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out)
+            }
             Representation::Metadata => write_partial(object.metadata(), &mut out),
             Representation::Table(include) => {
                 let metadata = json!({"resourceVersion": object.revision.to_string()});

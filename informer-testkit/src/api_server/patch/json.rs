@@ -17,10 +17,15 @@ const COPIED: usize = 3 << 20;
 pub(super) fn read(body: &[u8]) -> Result<Patch> {
     let value: Value = serde_json::from_slice(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
     let Value::Array(operations) = &value else {
-        return Err(Status::bad_request("error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch"));
+        return Err(Status::bad_request(
+            "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch",
+        ));
     };
     if operations.len() > OPERATIONS {
-        let why = format!("The allowed maximum operations in a JSON patch is {OPERATIONS}, got {}", operations.len());
+        let why = format!(
+            "The allowed maximum operations in a JSON patch is {OPERATIONS}, got {}",
+            operations.len()
+        );
         return Err(Status::new(413, "RequestEntityTooLarge", why));
     }
     serde_json::from_value(value).map_err(|_| Status::unfit_patch())

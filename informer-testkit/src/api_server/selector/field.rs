@@ -100,10 +100,16 @@ fn unescaped(term: &str, value: &str) -> Result<String> {
         match c {
             '\\' => match chars.next() {
                 Some(next @ ('\\' | ',' | '=')) => plain.push(next),
-                _ => return Err(Status::bad_request(format!("invalid field selector: invalid escape in {term:?}"))),
+                _ => {
+                    return Err(Status::bad_request(format!(
+                        "invalid field selector: invalid escape in {term:?}"
+                    )));
+                }
             },
             ',' | '=' => {
-                return Err(Status::bad_request(format!("invalid field selector: unescaped {c:?} in {term:?}")));
+                return Err(Status::bad_request(format!(
+                    "invalid field selector: unescaped {c:?} in {term:?}"
+                )));
             }
             c => plain.push(c),
         }

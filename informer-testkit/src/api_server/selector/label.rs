@@ -65,10 +65,13 @@ fn scan(text: &str) -> Vec<Token<'_>> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start_matches([' ', '\t', '\r', '\n']);
     while !rest.is_empty() {
-        let symbol = ["==", "!=", "=", "!", ",", "(", ")", "<", ">"].into_iter().find(|s| rest.starts_with(s));
+        let symbol =
+            ["==", "!=", "=", "!", ",", "(", ")", "<", ">"].into_iter().find(|s| rest.starts_with(s));
         let length = match symbol {
             Some(symbol) => symbol.len(),
-            None => rest.find([' ', '\t', '\r', '\n', '=', '!', ',', '(', ')', '<', '>']).unwrap_or(rest.len()),
+            None => {
+                rest.find([' ', '\t', '\r', '\n', '=', '!', ',', '(', ')', '<', '>']).unwrap_or(rest.len())
+            }
         };
         let (token, after) = rest.split_at(length);
         tokens.push(if symbol.is_some() { Token::Symbol(token) } else { Token::Word(token) });
@@ -99,7 +102,12 @@ impl<'a> Parser<'a> {
             match self.peek() {
                 Token::End => return Ok(requirements),
                 Token::Word(_) | Token::Symbol("!") => {}
-                other => return Err(format!("found '{}', expected: !, identifier, or 'end of string'", other.text())),
+                other => {
+                    return Err(format!(
+                        "found '{}', expected: !, identifier, or 'end of string'",
+                        other.text()
+                    ));
+                }
             }
             let requirement = self.requirement();
             requirements.push(requirement.map_err(|why| format!("unable to parse requirement: {why}"))?);
@@ -171,7 +179,9 @@ impl<'a> Parser<'a> {
     fn number(&mut self, key: &str) -> std::result::Result<i64, String> {
         let value = self.value(key)?;
         value.parse().map_err(|_| {
-            format!("values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer")
+            format!(
+                "values[0]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+            )
         })
     }
 

@@ -121,7 +121,8 @@ impl Store {
     pub(super) fn contents(&self, namespace: &str) -> Vec<(String, Key)> {
         let mut contents = Vec::new();
         for (storage, shelf) in &self.shelves {
-            let keys = within(&shelf.objects, Some(namespace), None).map(|(key, _)| (storage.clone(), key.clone()));
+            let keys =
+                within(&shelf.objects, Some(namespace), None).map(|(key, _)| (storage.clone(), key.clone()));
             contents.extend(keys);
         }
         contents.sort();
@@ -168,7 +169,8 @@ impl Store {
         if shelf.is_some_and(|shelf| revision < shelf.lost) {
             return None;
         }
-        let changes: Vec<_> = shelf.into_iter().flat_map(|shelf| shelf.after(revision)).take(limit).cloned().collect();
+        let changes: Vec<_> =
+            shelf.into_iter().flat_map(|shelf| shelf.after(revision)).take(limit).cloned().collect();
         let seen = match changes.last() {
             Some(last) if changes.len() == limit => last.revision,
             _ => self.revision,

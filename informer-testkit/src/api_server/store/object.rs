@@ -39,11 +39,18 @@ pub(in crate::api_server) struct Object {
 
 impl Object {
     /// The state that `value` describes. `value` has its version, uid and key; `custom` says how it is written.
-    pub(in crate::api_server) fn new(value: Value, revision: u64, custom: bool, paths: &[Vec<String>]) -> Self {
-        let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
+    pub(in crate::api_server) fn new(
+        value: Value,
+        revision: u64,
+        custom: bool,
+        paths: &[Vec<String>],
+    ) -> Self {
+        let text =
+            |pointer: &str| value.pointer(pointer).and_then(Value::as_str).unwrap_or_default().to_owned();
         let key = Key { namespace: text("/metadata/namespace"), name: text("/metadata/name") };
         let uid = text("/metadata/uid");
-        let labels = value.pointer("/metadata/labels").and_then(Value::as_object).map(pairs).unwrap_or_default();
+        let labels =
+            value.pointer("/metadata/labels").and_then(Value::as_object).map(pairs).unwrap_or_default();
         let fields = paths.iter().map(|path| (path.join("."), at(&value, path))).collect();
         let body = super::encode::body(value, custom);
         Object { key, uid, revision, labels, fields, body, metadata: OnceLock::new() }
