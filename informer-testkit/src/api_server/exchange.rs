@@ -36,10 +36,7 @@ impl Call {
 impl fmt::Debug for Call {
     /// Headers may hold a token and bodies a Secret: only the request line shows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Call")
-            .field("method", &self.method)
-            .field("path", &self.path)
-            .finish_non_exhaustive()
+        f.debug_struct("Call").field("method", &self.method).field("path", &self.path).finish_non_exhaustive()
     }
 }
 

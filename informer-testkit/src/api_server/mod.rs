@@ -2,4 +2,5 @@
 
 mod builtin;
 mod exchange;
+mod http;
 mod resource;

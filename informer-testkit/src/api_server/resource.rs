@@ -54,12 +54,20 @@ pub(super) struct Column {
 impl Resource {
     /// `v1`, or `GROUP/VERSION`.
     pub(super) fn api_version(&self) -> String {
-        if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }
+        if self.group.is_empty() {
+            self.version.to_string()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
     }
 
     /// `plural`, or `plural.group`: how messages and this server's own calls spell it.
     pub(super) fn full_name(&self) -> String {
-        if self.group.is_empty() { self.plural.to_string() } else { format!("{}.{}", self.plural, self.group) }
+        if self.group.is_empty() {
+            self.plural.to_string()
+        } else {
+            format!("{}.{}", self.plural, self.group)
+        }
     }
 
     /// Whether it has this subresource.
@@ -101,7 +109,10 @@ impl Registry {
     pub(super) fn named(&self, name: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.full_name() == name).or_else(|| {
             let with_version = |r: &&Arc<Resource>| format!("{}.{}.{}", r.plural, r.version, r.group) == name;
-            self.resources.iter().find(with_version).or_else(|| self.resources.iter().find(|r| r.plural == name))
+            self.resources
+                .iter()
+                .find(with_version)
+                .or_else(|| self.resources.iter().find(|r| r.plural == name))
         })
     }
 }
