@@ -4,3 +4,4 @@ mod builtin;
 mod exchange;
 mod http;
 mod resource;
+mod table;

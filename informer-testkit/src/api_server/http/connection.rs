@@ -39,8 +39,8 @@ pub(super) fn serve(shared: &Shared, socket: Arc<TcpStream>) {
     let mut conversation = Conversation { shared, reader: BufReader::new(wire), socket, buffer: Vec::new() };
     loop {
         match conversation.turn() {
-            Ok(Next::Request) => {}
-            Ok(Next::Close) => break,
+            Ok(Next::Request) if !shared.door.is_closed() => {}
+            Ok(Next::Request | Next::Close) => break,
             Ok(Next::Refused) => {
                 conversation.reader.get_mut().finish();
                 conversation.drain();

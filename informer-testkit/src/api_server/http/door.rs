@@ -118,6 +118,11 @@ impl Door {
         }
     }
 
+    /// Whether the server stops.
+    pub(super) fn is_closed(&self) -> bool {
+        self.streams.lock().closed
+    }
+
     fn gone(&self, number: u64) {
         let stop = self.streams.lock().stops.remove(&number);
         if let Some(stop) = stop {

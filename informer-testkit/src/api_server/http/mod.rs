@@ -15,8 +15,11 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
+use informer_core::SystemClock;
 use informer_core::sync::{JoinHandle, Monitor, Mutex};
+use informer_core::time::deadline;
 
 use super::exchange::{Answer, Call};
 use crate::threads;
@@ -25,6 +28,9 @@ pub(super) use wire::Security;
 
 /// Connections that are served at once.
 const MOST_CONNECTIONS: usize = 512;
+
+/// How long a stop waits for answers that are under way.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// What answers calls.
 pub(super) trait Service: Send + Sync {
@@ -93,18 +99,28 @@ impl Listener {
             // A panic there has been printed; the sockets below are closed all the same.
             let _ = thread.join();
         }
-        let mut connections = self.shared.connections.lock();
-        let mut ended = std::mem::take(&mut connections.ended);
-        for (_, Open { socket, thread }) in connections.open.drain() {
-            if let Some(socket) = socket.upgrade() {
+        // Nothing more is read; what is being answered, and the end of each stream, still goes out.
+        self.shut_down(Shutdown::Read);
+        let connections = &self.shared.connections;
+        let mut state = connections.lock();
+        let until = deadline(&SystemClock, GRACE);
+        while !state.open.is_empty() && connections.wait_until(&mut state, &SystemClock, until) {}
+        drop(state);
+        // A client that does not take its answer keeps nobody.
+        self.shut_down(Shutdown::Both);
+        let mut state = connections.lock();
+        let mut ended = std::mem::take(&mut state.ended);
+        ended.extend(state.open.drain().map(|(_, open)| open.thread));
+        drop(state);
+        join(ended);
+    }
+
+    fn shut_down(&self, how: Shutdown) {
+        for open in self.shared.connections.lock().open.values() {
+            if let Some(socket) = open.socket.upgrade() {
                 // It may be closed already; then there is nothing to wake.
-                let _ = socket.shutdown(Shutdown::Both);
+                let _ = socket.shutdown(how);
             }
-            ended.push(thread);
-        }
-        drop(connections);
-        for thread in ended {
-            let _ = thread.join();
         }
     }
 }

@@ -6,8 +6,8 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 use std::io::Write as _;
 
-use jiff::Timestamp;
-use jiff::fmt::rfc2822::DateTimePrinter;
+use k8s_openapi::jiff::Timestamp;
+use k8s_openapi::jiff::fmt::rfc2822::DateTimePrinter;
 
 use crate::api_server::exchange::Whole;
 
