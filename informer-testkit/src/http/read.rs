@@ -167,11 +167,6 @@ impl Framing {
             (_, _) => Err(malformed("a body with both a length and an encoding")),
         }
     }
-
-    /// Whether a body follows the head.
-    pub(crate) fn has_body(self) -> bool {
-        self != Framing::Length(0)
-    }
 }
 
 /// Reads the body.

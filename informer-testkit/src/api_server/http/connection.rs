@@ -12,7 +12,7 @@ use super::Shared;
 use super::reply::{self, LAST_CHUNK, Manner};
 use super::wire::Wire;
 use crate::api_server::exchange::{Answer, Call, Stream, Whole};
-use crate::http::read::{Fault, Head, Limits, read_body, read_head};
+use crate::http::read::{Fault, Framing, Head, Limits, read_body, read_head};
 use crate::http::{header, queries};
 
 /// Those of kube-apiserver.
@@ -80,11 +80,8 @@ impl Conversation<'_> {
         if hosts == 0 && !head.old {
             return self.refuse(Fault::Malformed("missing required Host header".to_owned()));
         }
-        if head.framing.has_body() && expects_continue(&head) {
-            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
-        }
         let manner = Manner { old: head.old, closes: head.closes(), bodiless: head.method == "HEAD" };
-        let body = match read_body(&mut self.reader, head.framing, LIMITS) {
+        let body = match self.body(&head) {
             Ok(body) => body,
             Err(Fault::BodyTooLarge) => {
                 self.send(&reply::whole(&too_large(), Manner { closes: true, ..manner }))?;
@@ -101,6 +98,18 @@ impl Conversation<'_> {
             Answer::Stream(stream) => self.stream(stream, manner)?,
         }
         Ok(if manner.closes { Next::Close } else { Next::Request })
+    }
+
+    /// Reads the body, which the client may want to be asked for.
+    fn body(&mut self, head: &Head) -> Result<Vec<u8>, Fault> {
+        let wanted = match head.framing {
+            Framing::Length(length) => 0 < length && length <= LIMITS.body,
+            Framing::Chunked => true,
+        };
+        if wanted && expects_continue(head) {
+            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+        }
+        read_body(&mut self.reader, head.framing, LIMITS)
     }
 
     /// Sends what the stream has, until it ends or the client has gone.

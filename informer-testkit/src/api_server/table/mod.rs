@@ -13,43 +13,22 @@ mod tests;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::representation::Include;
 use super::resource::Resource;
 use cells::Layout;
 
-/// What a row tells of its object besides the cells: the parameter `includeObject`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum RowObject {
-    Nothing,
-    /// A `PartialObjectMetadata`; what a request gets that does not ask.
-    Metadata,
-    Whole,
-}
-
-impl RowObject {
-    /// The value of `includeObject`; `None` where it is none of those known.
-    pub(super) fn parse(parameter: Option<&str>) -> Option<Self> {
-        match parameter {
-            None | Some("" | "Metadata") => Some(RowObject::Metadata),
-            Some("None") => Some(RowObject::Nothing),
-            Some("Object") => Some(RowObject::Whole),
-            Some(_) => None,
-        }
-    }
-}
-
-/// A `Table` of `objects` (each with kind and apiVersion, where whole objects are asked for) as seen at `now`.
+/// The `Table` of some objects, which have their `kind` and `apiVersion`, as seen at `now`, the time of day.
 ///
-/// `metadata` is that of the list, or of the object where there is one object: its version counts. The columns are
-/// told once: `headers` is false from the second event of a watch on.
+/// `metadata` is that of the list, or of the object where there is one: its version counts.
 pub(super) fn table(
     resource: &Resource,
-    objects: &[&Value],
+    objects: &[Value],
     metadata: &Value,
-    include: RowObject,
-    headers: bool,
-    now: Timestamp,
+    include: Include,
+    now: &str,
 ) -> Value {
     let columns = Columns::of(resource);
+    let now = now.parse().unwrap_or(Timestamp::UNIX_EPOCH); // the engine's calendar writes what can be read
     let mut list = serde_json::Map::new();
     for field in ["resourceVersion", "continue", "remainingItemCount"] {
         if let Some(value) = metadata.get(field) {
@@ -57,24 +36,27 @@ pub(super) fn table(
         }
     }
     let rows: Vec<Value> = objects.iter().map(|object| row(&columns, object, include, now)).collect();
-    let mut table =
-        json!({ "kind": "Table", "apiVersion": "meta.k8s.io/v1", "metadata": list, "rows": rows });
-    table["columnDefinitions"] = if headers { columns.definitions() } else { json!([]) };
-    table
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": list,
+        "columnDefinitions": columns.definitions(),
+        "rows": rows,
+    })
 }
 
-fn row(columns: &Columns<'_>, object: &Value, include: RowObject, now: Timestamp) -> Value {
+fn row(columns: &Columns<'_>, object: &Value, include: Include, now: Timestamp) -> Value {
     let mut row = json!({ "cells": columns.cells(object, now) });
     match include {
-        RowObject::Nothing => {}
-        RowObject::Metadata => {
+        Include::None => {}
+        Include::Metadata => {
             row["object"] = json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
                 "metadata": object["metadata"],
             });
         }
-        RowObject::Whole => row["object"] = object.clone(),
+        Include::Object => row["object"] = object.clone(),
     }
     row
 }

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{RowObject, table};
+use super::table;
+use crate::api_server::representation::Include;
 use crate::api_server::resource::{Column, Registry, Resource};
+
+const NOW: &str = "2026-11-30T18:05:51Z";
 
 fn cells(plural: &str, object: &Value) -> String {
     let registry = Registry::new();
     let resource = registry.named(plural).unwrap();
-    let now = "2026-11-30T18:05:51Z".parse().unwrap();
-    let table = table(resource, &[object], &json!({}), RowObject::Nothing, true, now);
+    let table = table(resource, std::slice::from_ref(object), &json!({}), Include::None, NOW);
     let (columns, cells) = (&table["columnDefinitions"], &table["rows"][0]["cells"]);
     assert_eq!(columns.as_array().unwrap().len(), cells.as_array().unwrap().len(), "{plural}");
     cells.to_string()
@@ -116,16 +118,15 @@ fn a_definition_chooses_its_columns() {
     let registry = Registry::new();
     let mut resource: Resource = (**registry.named("configmaps").unwrap()).clone();
     (resource.custom, resource.kind) = (true, Cow::Borrowed("Widget"));
-    let now = "2026-11-30T18:05:51Z".parse().unwrap();
     let object = json!({
         "kind": "Widget",
         "metadata": { "name": "w", "creationTimestamp": "2026-11-30T18:05:48Z", "resourceVersion": "7" },
         "spec": { "size": 3.0, "on": true, "list": [1] },
     });
-    let of = |resource: &Resource, include, headers| {
-        table(resource, &[&object], &object["metadata"], include, headers, now)
+    let of = |resource: &Resource, include| {
+        table(resource, std::slice::from_ref(&object), &object["metadata"], include, NOW)
     };
-    assert_eq!(of(&resource, RowObject::Nothing, true)["rows"], json!([{ "cells": ["w", "3s"] }]));
+    assert_eq!(of(&resource, Include::None)["rows"], json!([{ "cells": ["w", "3s"] }]));
     resource.columns = vec![
         column("Size", "integer", ".spec.size"),
         column("On", "boolean", ".spec.on"),
@@ -134,23 +135,14 @@ fn a_definition_chooses_its_columns() {
         column("None", "string", ".spec.none"),
         column("Bad", "integer", ".spec.on"),
     ];
-    let told = of(&resource, RowObject::Whole, true);
+    let told = of(&resource, Include::Object);
     assert_eq!(told["rows"], json!([{ "cells": ["w", 3, true, "[1]", "3s", null, null], "object": object }]));
     assert_eq!(told["columnDefinitions"].as_array().unwrap().len(), 7);
     assert_eq!(told["metadata"], json!({ "resourceVersion": "7" }));
-    let later = of(&resource, RowObject::Metadata, false);
-    assert_eq!(later["columnDefinitions"], json!([]));
+    let later = of(&resource, Include::Metadata);
     let partial = &later["rows"][0]["object"];
     assert_eq!(
         (&partial["kind"], &partial["metadata"]),
         (&json!("PartialObjectMetadata"), &object["metadata"])
     );
-}
-
-#[test]
-fn the_parameter_says_what_a_row_carries() {
-    assert_eq!(RowObject::parse(None), Some(RowObject::Metadata));
-    assert_eq!(RowObject::parse(Some("Object")), Some(RowObject::Whole));
-    assert_eq!(RowObject::parse(Some("None")), Some(RowObject::Nothing));
-    assert_eq!(RowObject::parse(Some("Everything")), None);
 }
