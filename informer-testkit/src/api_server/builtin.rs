@@ -108,6 +108,7 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
         subresources: row.subresources.iter().copied().map(Cow::Borrowed).collect(),
         storage_version_hash: row.hash,
         storage: storage(row),
+        first: row.group != "events.k8s.io",
         custom: false,
         counts_generations: row.generations,
         columns: Vec::new(),
@@ -123,12 +124,17 @@ fn storage(row: &Row) -> Cow<'static, str> {
     }
 }
 
-/// Where the value of a field of this name is. All of them are paths, except that the `source` of an event means its
-/// component.
+/// Where the value of a field of this name is. All of them are paths, but for events: the `source` means its
+/// component, and events.k8s.io has other words for what is stored as core/v1 has it.
 fn split(path: &str) -> Vec<String> {
+    let step = |step| match step {
+        "regarding" => "involvedObject",
+        "reportingController" => "reportingComponent",
+        step => step,
+    };
     match path {
         "source" => vec!["source".to_owned(), "component".to_owned()],
-        path => path.split('.').map(str::to_owned).collect(),
+        path => path.split('.').map(|part| step(part).to_owned()).collect(),
     }
 }
 

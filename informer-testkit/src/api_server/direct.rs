@@ -38,7 +38,7 @@ impl ApiServer {
     /// As [`create`](ApiServer::create).
     pub fn update(&self, resource: &str, object: Value) -> Result<Value> {
         let resource = self.resource(resource)?;
-        let path = format!("{}/{}", collection(&resource, text(&object, "namespace")), text(&object, "name"));
+        let path = item(&resource, text(&object, "namespace"), text(&object, "name"))?;
         self.write("PUT", path, "application/json", typed(&resource, object))
     }
 
@@ -47,7 +47,7 @@ impl ApiServer {
     /// # Errors
     /// As [`create`](ApiServer::create).
     pub fn merge_patch(&self, resource: &str, key: &str, patch: Value) -> Result<Value> {
-        let path = item(&*self.resource(resource)?, key);
+        let path = self.path(resource, key)?;
         self.write("PATCH", path, "application/merge-patch+json", patch)
     }
 
@@ -56,7 +56,7 @@ impl ApiServer {
     /// # Errors
     /// As [`create`](ApiServer::create); [`ErrorKind::NotFound`] too where the resource has no such part.
     pub fn patch_status(&self, resource: &str, key: &str, patch: Value) -> Result<Value> {
-        let path = format!("{}/status", item(&*self.resource(resource)?, key));
+        let path = format!("{}/status", self.path(resource, key)?);
         self.write("PATCH", path, "application/merge-patch+json", patch)
     }
 
@@ -65,7 +65,7 @@ impl ApiServer {
     /// # Errors
     /// As [`create`](ApiServer::create).
     pub fn delete(&self, resource: &str, key: &str) -> Result<()> {
-        let path = item(&*self.resource(resource)?, key);
+        let path = self.path(resource, key)?;
         self.call(Call { method: "DELETE".to_owned(), path, ..Call::default() }).map(|_| ())
     }
 
@@ -74,7 +74,7 @@ impl ApiServer {
     /// # Errors
     /// As [`create`](ApiServer::create).
     pub fn get(&self, resource: &str, key: &str) -> Result<Value> {
-        let path = item(&*self.resource(resource)?, key);
+        let path = self.path(resource, key)?;
         self.call(Call { method: "GET".to_owned(), path, ..Call::default() })
     }
 
@@ -83,10 +83,12 @@ impl ApiServer {
     /// # Errors
     /// As [`create`](ApiServer::create).
     pub fn list(&self, resource: &str) -> Result<Vec<Value>> {
-        let path = collection_of_all(&*self.resource(resource)?);
+        let resource = self.resource(resource)?;
+        let path = collection_of_all(&resource);
         let mut list = self.call(Call { method: "GET".to_owned(), path, ..Call::default() })?;
         match list["items"].take() {
-            Value::Array(items) => Ok(items),
+            // Items of built-in lists leave out what the list says.
+            Value::Array(items) => Ok(items.into_iter().map(|item| typed(&resource, item)).collect()),
             _ => Ok(Vec::new()),
         }
     }
@@ -97,6 +99,11 @@ impl ApiServer {
             let hint = "name it by its plural, as in pods or deployments.apps";
             Error::new(ErrorKind::NotFound, format!("the server has no resource {name:?}; {hint}"))
         })
+    }
+
+    fn path(&self, resource: &str, key: &str) -> Result<String> {
+        let (namespace, name) = key.split_once('/').unwrap_or(("", key));
+        item(&*self.resource(resource)?, namespace, name)
     }
 
     fn write(&self, method: &str, path: String, media: &str, body: Value) -> Result<Value> {
@@ -157,9 +164,13 @@ fn collection(resource: &Resource, namespace: &str) -> String {
     format!("/{root}/{}/namespaces/{}/{}", resource.api_version(), escaped(namespace), resource.plural)
 }
 
-fn item(resource: &Resource, key: &str) -> String {
-    let (namespace, name) = key.split_once('/').unwrap_or(("", key));
-    format!("{}/{}", collection(resource, namespace), escaped(name))
+/// The path of an object; without a name it would be that of them all.
+fn item(resource: &Resource, namespace: &str, name: &str) -> Result<String> {
+    if name.is_empty() {
+        let what = format!("an object of {:?} needs a name, as in namespace/name", resource.full_name());
+        return Err(Error::new(ErrorKind::Config, what));
+    }
+    Ok(format!("{}/{}", collection(resource, namespace), escaped(name)))
 }
 
 /// A segment of a path: whatever has a meaning there is escaped.

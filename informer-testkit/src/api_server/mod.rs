@@ -5,20 +5,42 @@
 
 mod about;
 mod access;
+mod body;
 mod builtin;
+mod convert;
+mod create;
+mod custom;
+mod defaults;
+mod delete;
 mod direct;
 mod discovery;
 mod engine;
 mod exchange;
+mod get;
+mod go_json;
 mod http;
 mod kubeconfig;
+mod list;
+mod managed;
+mod merge_keys;
+mod moment;
+mod names;
 mod openapi;
+mod options;
+mod patch;
 mod representation;
 mod resource;
+mod route;
+mod scale;
+mod selector;
 mod status;
+mod store;
 mod table;
 #[cfg(feature = "tls")]
 mod tls;
+mod token;
+mod update;
+mod watch;
 
 use std::fmt;
 use std::net::{Ipv4Addr, TcpListener};

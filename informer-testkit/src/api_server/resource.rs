@@ -29,6 +29,8 @@ pub(super) struct Resource {
     pub(super) storage_version_hash: &'static str,
     /// Where the objects are kept: resources with one storage are views of the same objects.
     pub(super) storage: Cow<'static, str>,
+    /// Whether it is the first view of its storage: lines that it tells to watches can be shared.
+    pub(super) first: bool,
     /// Whether a CustomResourceDefinition made it. Such objects are written in another order of fields.
     pub(super) custom: bool,
     /// Whether its objects count the changes of what is asked of them.
@@ -103,6 +105,21 @@ impl Registry {
     /// The resource behind a path.
     pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
         self.resources.iter().find(|r| r.group == group && r.version == version && r.plural == plural)
+    }
+
+    /// The first resource whose objects are in a storage.
+    pub(super) fn of_storage(&self, storage: &str) -> Option<&Arc<Resource>> {
+        self.resources.iter().find(|r| r.storage == storage)
+    }
+
+    /// The paths that objects of a storage can be selected by.
+    pub(super) fn selectable(&self, storage: &str) -> Vec<Vec<String>> {
+        let mine = self.resources.iter().filter(|r| r.storage == storage);
+        let mut paths: Vec<_> =
+            mine.flat_map(|r| r.selectable.iter().map(|(_, path)| path.clone())).collect();
+        paths.sort();
+        paths.dedup();
+        paths
     }
 
     /// The resource of a name as kubectl takes it: `pods`, `deployments.apps`, `widgets.v1.example.com`.

@@ -139,7 +139,9 @@ fn an_old_client_gets_a_stream_without_chunks() {
 fn stop_ends_streams_and_idle_connections_and_can_be_called_again() {
     let server = start(10);
     let stream = quiet_stream(&server);
-    let idle = TcpStream::connect(server.addr).unwrap();
+    // It has been served once: one that still waits to be accepted would be reset.
+    let mut idle = ask(server.addr, "GET / HTTP/1.1\r\nHost: h\r\n\r\n");
+    idle.read_exact(&mut [0]).unwrap();
     let server = within("the stop", move || {
         server.listener.stop();
         server.listener.stop();
@@ -147,7 +149,7 @@ fn stop_ends_streams_and_idle_connections_and_can_be_called_again() {
     });
     server.ended.try_recv().expect("the stream was ended before the stop returned");
     assert!(rest(stream).ends_with("event\n\r\n0\r\n\r\n"));
-    assert_eq!(rest(idle), "");
+    assert!(rest(idle).ends_with("Content-Length: 0\r\n\r\n"));
     assert!(TcpStream::connect(server.addr).is_err(), "the port is free");
 }
 
