@@ -72,7 +72,7 @@ use http::{Listener, Security, Service};
 /// let now = server.get("configmaps", "default/a")?;
 /// assert_eq!(now["data"]["k"], "2");
 /// assert_ne!(now["metadata"]["resourceVersion"], made["metadata"]["resourceVersion"]);
-/// assert!(server.create("configmaps", made).unwrap_err().is_already_exists());
+/// assert!(server.update("configmaps", made).unwrap_err().is_conflict());
 /// server.delete("configmaps", "default/a")?;
 /// server.stop();
 /// # Ok::<(), informer_core::Error>(())
