@@ -71,6 +71,7 @@ mod source;
 mod threads;
 mod transcript;
 
+pub use api_server::{ApiServer, ApiServerBuilder};
 pub use clock::ManualClock;
 pub use deadline::{Deadline, within, within_limit};
 pub use gate::{Gate, Pass};

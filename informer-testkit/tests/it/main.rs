@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod api_server;
+mod api_server_http;
 mod clock;
 mod oracle;
 mod record;
@@ -9,3 +11,4 @@ mod server;
 mod source;
 mod threads;
 mod waiting;
+mod wire;
