@@ -28,6 +28,7 @@ mod names;
 mod openapi;
 mod options;
 mod patch;
+mod protobuf;
 mod representation;
 mod resource;
 mod route;
@@ -269,6 +270,9 @@ impl Service for Front {
             Ok(user) => user,
             Err(status) => return Answer::Whole(status.answer()),
         };
+        if let Err(status) = protobuf::translate(&mut call) {
+            return Answer::Whole(status.answer());
+        }
         let registry = self.engine.registry();
         let own = about::answer(&call, &registry)
             .or_else(|| discovery::answer(&call, &registry, &self.address))
