@@ -121,8 +121,9 @@ fn is_of(entry: &Value, write: &Write) -> bool {
 fn entry(write: &Write, fields: Map<String, Value>) -> Value {
     let mut entry = json!({
         "manager": write.manager, "operation": "Update", "apiVersion": write.api_version, "time": write.time,
-        "fieldsType": "FieldsV1", "fieldsV1": fields,
+        "fieldsType": "FieldsV1",
     });
+    entry["fieldsV1"] = Value::Object(fields);
     if !write.subresource.is_empty() {
         entry["subresource"] = write.subresource.clone().into();
     }

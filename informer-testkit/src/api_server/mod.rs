@@ -7,6 +7,7 @@ mod about;
 mod access;
 mod body;
 mod builtin;
+mod compaction;
 mod convert;
 mod create;
 mod custom;

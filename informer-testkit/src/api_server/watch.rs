@@ -287,7 +287,7 @@ impl Watch {
         let mut out = line_head(kind, object.body.len() + 128);
         match self.form {
             Representation::Full => {
-                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out)
+                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out);
             }
             Representation::Metadata => write_partial(object.metadata(), &mut out),
             Representation::Table(include) => {

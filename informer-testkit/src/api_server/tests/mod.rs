@@ -1,5 +1,7 @@
 //! The engine, asked without HTTP. What a real server answered is in `wire.rs`; time is moved by hand.
 
+#![expect(clippy::needless_pass_by_value, reason = "bodies are written where they are sent")]
+
 mod races;
 mod reading;
 mod watching;
@@ -11,8 +13,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, TryRecvError};
 use std::time::Duration;
 
+use informer_core::Stop;
 use informer_core::sync::{JoinHandle, spawn};
-use informer_core::{Clock, Stop};
 use serde_json::{Value, json};
 
 use super::engine::Engine;
