@@ -8,7 +8,7 @@ use crate::suite::{Ability, Memory, TestCluster};
 
 /// An API server in this process, over TLS and with tokens.
 ///
-/// It has no RBAC, so no user without rights.
+/// It has no RBAC, so no user without rights, and no server-side apply.
 #[derive(Debug)]
 pub struct EmbeddedServer {
     server: ApiServer,
@@ -23,19 +23,16 @@ impl EmbeddedServer {
     /// # Errors
     /// Those of [`ApiServer::start`].
     pub fn start() -> Result<Self> {
-        EmbeddedServer::start_at(0).map(|server| EmbeddedServer { server })
-    }
-
-    fn start_at(port: u16) -> Result<ApiServer> {
-        ApiServer::builder().port(port).tls(true).token(TOKEN, "admin").start()
+        let server = ApiServer::builder().tls(true).token(TOKEN, "admin").start()?;
+        Ok(EmbeddedServer { server })
     }
 }
 
 impl TestCluster for EmbeddedServer {
     fn can(&self, ability: Ability) -> bool {
         match ability {
-            Ability::Restart | Ability::Tls | Ability::Bare => true,
-            Ability::Nobody => false,
+            Ability::Restart | Ability::Tls | Ability::Tokens | Ability::Bare => true,
+            Ability::Nobody | Ability::Apply => false,
         }
     }
 
@@ -50,12 +47,7 @@ impl TestCluster for EmbeddedServer {
     fn restart(&mut self, memory: Memory) -> Result<()> {
         match memory {
             Memory::Kept => self.server.restart(),
-            Memory::Lost => {
-                self.server.stop();
-                let port = self.server.url().rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-                self.server = EmbeddedServer::start_at(port.unwrap_or_default())?;
-                Ok(())
-            }
+            Memory::Lost => self.server.restart_empty(),
         }
     }
 }

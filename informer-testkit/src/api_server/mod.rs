@@ -161,6 +161,19 @@ impl ApiServer {
     ///
     /// As a real server does that has forgotten its history: a watch from a version of before is answered 410.
     ///
+    /// ```
+    /// use informer_testkit::ApiServer;
+    /// use serde_json::json;
+    ///
+    /// let mut server = ApiServer::start()?;
+    /// server.create("configmaps", json!({ "metadata": { "name": "a" } }))?;
+    /// server.restart()?;
+    /// assert_eq!(server.list("configmaps")?.len(), 1);
+    /// server.restart_empty()?;
+    /// assert_eq!(server.list("configmaps")?.len(), 0);
+    /// # Ok::<(), informer_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// When the port has been taken meanwhile, or there is no thread to be had; the server is stopped then.
     ///
@@ -170,8 +183,26 @@ impl ApiServer {
         self.stop();
         self.engine.compact();
         self.engine.resume();
-        let socket = listen(self.address)?;
-        self.listener = Arc::clone(&self.front).listen(socket, &self.security)?;
+        self.listen()
+    }
+
+    /// The same without its objects, as a cluster that was set up again: versions start from the bottom.
+    ///
+    /// # Errors
+    /// As [`restart`](ApiServer::restart).
+    ///
+    /// # Blocking
+    /// As [`stop`](ApiServer::stop).
+    pub fn restart_empty(&mut self) -> Result<()> {
+        self.stop();
+        self.engine = Engine::new(Arc::clone(&self.engine.clock));
+        let front = Front { engine: Arc::clone(&self.engine), ..(*self.front).clone() };
+        self.front = Arc::new(front);
+        self.listen()
+    }
+
+    fn listen(&mut self) -> Result<()> {
+        self.listener = Arc::clone(&self.front).listen(listen(self.address)?, &self.security)?;
         Ok(())
     }
 
@@ -280,6 +311,7 @@ fn security(_: bool) -> Result<(Security, Option<String>)> {
 }
 
 /// What answers HTTP: who may ask, what the server tells of itself, and the engine for all else.
+#[derive(Clone)]
 struct Front {
     engine: Arc<Engine>,
     access: Access,
