@@ -35,8 +35,12 @@ pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whol
     check_place(&state, route, &value)?;
     let value = prepare(&mut state, resource, value, &write)?;
     let key = Key::new(meta(&value, "namespace"), meta(&value, "name"));
-    if state.store.get(&resource.storage, &key).is_some() {
-        return Err(Status::already_exists(resource, &key.name));
+    if let Some(there) = state.store.get(&resource.storage, &key) {
+        let mut status = Status::already_exists(resource, &key.name);
+        if there.value().pointer("/metadata/deletionTimestamp").is_some() {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        return Err(status);
     }
     let object = if body::is_dry(call) {
         std::sync::Arc::new(Object::new(value, 0, resource.custom, &[]))
