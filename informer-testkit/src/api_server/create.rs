@@ -13,7 +13,7 @@ use super::resource::Resource;
 use super::route::Route;
 use super::status::{Cause, Result, Status};
 use super::store::{Key, Object};
-use super::{custom, defaults};
+use super::{custom, defaults, schema};
 
 /// The namespaces that every cluster has.
 const FIRST: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -84,6 +84,9 @@ pub(super) fn prepare(
         map.remove("status");
     }
     defaults::fill(resource, &mut value);
+    if let Some(schema) = &resource.schema {
+        schema::shape(schema, &mut value);
+    }
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
@@ -122,6 +125,9 @@ pub(super) fn check(resource: &Resource, value: &Value) -> Result<()> {
         );
     }
     custom::check(resource, value, &mut causes);
+    if let Some(schema) = &resource.schema {
+        schema::check(schema, "", value, &mut causes);
+    }
     if causes.is_empty() { Ok(()) } else { Err(Status::invalid(resource, name, causes)) }
 }
 

@@ -46,6 +46,13 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
                 if replicas {
                     spec.entry("replicas").or_insert_with(|| 1.into());
                 }
+                if resource.plural == "deployments" {
+                    let rolling = json!({"maxUnavailable": "25%", "maxSurge": "25%"});
+                    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": rolling});
+                    spec.entry("strategy").or_insert(strategy);
+                    spec.entry("revisionHistoryLimit").or_insert_with(|| 10.into());
+                    spec.entry("progressDeadlineSeconds").or_insert_with(|| 600.into());
+                }
                 let template = spec.get_mut("template").and_then(Value::as_object_mut);
                 if let Some(inner) = template.and_then(|t| t.get_mut("spec")).and_then(Value::as_object_mut) {
                     pod(inner);
@@ -61,6 +68,9 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
 pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
     match &*resource.storage {
         "events" => {
+            default(value, "source", json!({}));
+            default(value, "firstTimestamp", Value::Null);
+            default(value, "lastTimestamp", Value::Null);
             default(value, "eventTime", Value::Null);
             default(value, "reportingComponent", "".into());
             default(value, "reportingInstance", "".into());
