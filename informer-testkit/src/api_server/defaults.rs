@@ -16,7 +16,11 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
             if let Some(labels) = labels.as_object_mut() {
                 labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
             }
-            default(value, "spec", json!({"finalizers": ["kubernetes"]}));
+        }
+        ("", "configmaps") => {
+            if let Some(map) = value.as_object_mut() {
+                map.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+            }
         }
         ("", "secrets") => {
             let plain = value.as_object_mut().and_then(|map| map.remove("stringData"));
@@ -59,12 +63,19 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Fills in what is written even where it is nothing, and so is nobody's.
+/// Fills in what is nobody's: what is written even where it is nothing, and what the server sees to.
 pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
-    if resource.storage == "events" {
-        default(value, "eventTime", Value::Null);
-        default(value, "reportingComponent", "".into());
-        default(value, "reportingInstance", "".into());
+    match &*resource.storage {
+        "events" => {
+            default(value, "source", json!({}));
+            default(value, "firstTimestamp", Value::Null);
+            default(value, "lastTimestamp", Value::Null);
+            default(value, "eventTime", Value::Null);
+            default(value, "reportingComponent", "".into());
+            default(value, "reportingInstance", "".into());
+        }
+        "namespaces" => default(value, "spec", json!({"finalizers": ["kubernetes"]})),
+        _ => {}
     }
 }
 

@@ -34,6 +34,7 @@ mod representation;
 mod resource;
 mod route;
 mod scale;
+mod schema;
 mod selector;
 mod status;
 mod store;

@@ -15,7 +15,7 @@ use super::resource::Resource;
 use super::route::Route;
 use super::status::{Cause, Result, Status};
 use super::store::{Key, Object};
-use super::{create, defaults, delete, scale};
+use super::{create, defaults, delete, scale, schema};
 
 /// Who came first is told in these words.
 const MODIFIED: &str =
@@ -78,6 +78,9 @@ pub(super) fn change(
     check_identity(resource, &old, &asked, name, call.method == "PUT" && route.subresource != "scale")?;
     let mut value = merged(resource, &before, asked, &route.subresource);
     defaults::fill(resource, &mut value);
+    if let Some(schema) = &resource.schema {
+        schema::shape(schema, &mut value);
+    }
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
     defaults::fill_empty(resource, &mut value);
@@ -122,9 +125,8 @@ fn check_identity(
     if matches!(told, "" | "0") {
         if replaced && needs_version(resource) {
             let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
-            let kind = if resource.custom { &resource.plural } else { &resource.kind };
-            let group = &resource.group;
-            return Err(Status::invalid_kind(group, kind, name, vec![cause]));
+            // Told of the resource, where other values that cannot be are told of the kind.
+            return Err(Status::invalid_kind(&resource.group, &resource.plural, name, vec![cause]));
         }
         return Ok(());
     }

@@ -123,14 +123,10 @@ impl Patch {
 }
 
 fn object(value: Value, context: &str) -> Result<Value> {
-    let kind = match &value {
-        Value::Object(_) => return Ok(value),
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Bool(_) => "bool",
-        Value::Null => "null",
-    };
+    if value.is_object() {
+        return Ok(value);
+    }
+    let kind = body::type_name(&value);
     Err(Status::bad_request(format!(
         "{context}json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
     )))
