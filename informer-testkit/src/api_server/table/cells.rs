@@ -13,10 +13,13 @@ use crate::api_server::resource::Resource;
 /// Name, type and priority; what has a priority above 0 is for `-o wide`.
 type Column = (&'static str, &'static str, i64);
 
+/// How an object fills the columns of its kind.
+type Cells = fn(&Value, Timestamp) -> Vec<Value>;
+
 /// The columns of a kind, and how an object fills them.
 pub(super) struct Layout {
     pub(super) columns: &'static [Column],
-    pub(super) cells: fn(&Value, Timestamp) -> Vec<Value>,
+    pub(super) cells: Cells,
 }
 
 const NAME: Column = ("Name", "string", 0);
@@ -36,26 +39,25 @@ const fn wide(name: &'static str) -> Column {
 
 impl Layout {
     pub(super) fn of(resource: &Resource) -> Layout {
-        let (columns, cells): (&'static [Column], fn(&Value, Timestamp) -> Vec<Value>) =
-            match (&*resource.group, &*resource.plural) {
-                ("", "pods") => (PODS, pod),
-                ("", "configmaps") => (CONFIG_MAPS, config_map),
-                ("", "secrets") => (SECRETS, secret),
-                ("", "services") => (SERVICES, service),
-                ("", "nodes") => (NODES, node),
-                ("", "namespaces") => (NAMESPACES, namespace),
-                ("" | "events.k8s.io", "events") => (EVENTS, event),
-                ("apps", "deployments") => (DEPLOYMENTS, deployment),
-                ("apps", "replicasets") | ("", "replicationcontrollers") => (REPLICA_SETS, replica_set),
-                ("apps", "statefulsets") => (STATEFUL_SETS, stateful_set),
-                ("apps", "daemonsets") => (DAEMON_SETS, daemon_set),
-                ("coordination.k8s.io", "leases") => (LEASES, lease),
-                ("rbac.authorization.k8s.io", "roles" | "clusterroles") => {
-                    (&[NAME, ("Created At", "date", 0)], created)
-                }
-                ("apiextensions.k8s.io", _) => (DEFINITIONS, definition),
-                _ => (&[NAME, AGE], generic),
-            };
+        let (columns, cells): (&'static [Column], Cells) = match (&*resource.group, &*resource.plural) {
+            ("", "pods") => (PODS, pod),
+            ("", "configmaps") => (CONFIG_MAPS, config_map),
+            ("", "secrets") => (SECRETS, secret),
+            ("", "services") => (SERVICES, service),
+            ("", "nodes") => (NODES, node),
+            ("", "namespaces") => (NAMESPACES, namespace),
+            ("" | "events.k8s.io", "events") => (EVENTS, event),
+            ("apps", "deployments") => (DEPLOYMENTS, deployment),
+            ("apps", "replicasets") | ("", "replicationcontrollers") => (REPLICA_SETS, replica_set),
+            ("apps", "statefulsets") => (STATEFUL_SETS, stateful_set),
+            ("apps", "daemonsets") => (DAEMON_SETS, daemon_set),
+            ("coordination.k8s.io", "leases") => (LEASES, lease),
+            ("rbac.authorization.k8s.io", "roles" | "clusterroles") => {
+                (&[NAME, ("Created At", "date", 0)], created)
+            }
+            ("apiextensions.k8s.io", _) => (DEFINITIONS, definition),
+            _ => (&[NAME, AGE], generic),
+        };
         Layout { columns, cells }
     }
 }
