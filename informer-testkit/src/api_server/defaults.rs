@@ -39,7 +39,10 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
                 default(port, "targetPort", target);
             }
         }),
-        ("", "pods") => within(value, "spec", pod),
+        ("", "pods") => within(value, "spec", |spec| {
+            spec.entry("enableServiceLinks").or_insert_with(|| true.into());
+            pod(spec);
+        }),
         ("apps", "deployments" | "statefulsets" | "replicasets" | "daemonsets") => {
             let replicas = resource.plural != "daemonsets";
             within(value, "spec", |spec| {
@@ -47,11 +50,7 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
                     spec.entry("replicas").or_insert_with(|| 1.into());
                 }
                 if resource.plural == "deployments" {
-                    let rolling = json!({"maxUnavailable": "25%", "maxSurge": "25%"});
-                    let strategy = json!({"type": "RollingUpdate", "rollingUpdate": rolling});
-                    spec.entry("strategy").or_insert(strategy);
-                    spec.entry("revisionHistoryLimit").or_insert_with(|| 10.into());
-                    spec.entry("progressDeadlineSeconds").or_insert_with(|| 600.into());
+                    deployment(spec);
                 }
                 let template = spec.get_mut("template").and_then(Value::as_object_mut);
                 if let Some(inner) = template.and_then(|t| t.get_mut("spec")).and_then(Value::as_object_mut) {
@@ -140,6 +139,19 @@ fn pod(spec: &mut Map<String, Value>) {
         }
         for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
             default(port, "protocol", "TCP".into());
+        }
+    }
+}
+
+fn deployment(spec: &mut Map<String, Value>) {
+    spec.entry("progressDeadlineSeconds").or_insert_with(|| 600.into());
+    spec.entry("revisionHistoryLimit").or_insert_with(|| 10.into());
+    let strategy = spec.entry("strategy").or_insert_with(|| json!({}));
+    default(strategy, "type", "RollingUpdate".into());
+    if strategy["type"] == "RollingUpdate" {
+        default(strategy, "rollingUpdate", json!({}));
+        for field in ["maxSurge", "maxUnavailable"] {
+            default(&mut strategy["rollingUpdate"], field, "25%".into());
         }
     }
 }

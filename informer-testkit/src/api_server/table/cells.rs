@@ -475,24 +475,23 @@ fn daemon_set(object: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 fn definition(object: &Value, _: Timestamp) -> Vec<Value> {
-    let names = |pointer: &str, field: &str| {
-        let names = list(object, pointer).iter().filter_map(|entry| match field {
-            "" => entry.as_str(),
-            field => entry[field].as_str(),
-        });
-        json!(joined(names, ""))
-    };
+    // What is stored and what is served no longer is said in words.
+    let versions = list(object, "/spec/versions").iter().map(|version| {
+        let name = at(version, "/name");
+        if version["storage"] == true { format!("{name}(storage)") } else { name.to_owned() }
+    });
+    let short = list(object, "/spec/names/shortNames").iter().filter_map(Value::as_str);
     let established = list(object, "/status/conditions")
         .iter()
         .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
     vec![
         name(object),
         json!(at(object, "/spec/scope")),
-        names("/spec/versions", "name"),
+        json!(joined(versions, "")),
         object["metadata"]["creationTimestamp"].clone(),
         json!(at(object, "/spec/group")),
         json!(at(object, "/spec/names/kind")),
-        names("/spec/names/shortNames", ""),
+        json!(joined(short, "")),
         json!(established),
     ]
 }
