@@ -91,6 +91,7 @@ pub(super) fn prepare(
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
     defaults::fill_empty(resource, &mut value);
+    defaults::fill_address(resource, &mut value, state.store.revision());
     Ok(value)
 }
 

@@ -79,6 +79,21 @@ pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
     }
 }
 
+/// Gives a Service that asks for one an address: another for each `number` within a range that is long enough.
+pub(super) fn fill_address(resource: &Resource, value: &mut Value, number: u64) {
+    if resource.storage != "services" {
+        return;
+    }
+    within(value, "spec", |spec| {
+        if spec.get("type").is_some_and(|kind| kind == "ExternalName") || spec.contains_key("clusterIP") {
+            return;
+        }
+        let address = format!("10.96.{}.{}", (number >> 8) & 0xff, number & 0xff);
+        spec.insert("clusterIPs".to_owned(), json!([address]));
+        spec.insert("clusterIP".to_owned(), address.into());
+    });
+}
+
 /// Fills in the status of a new object.
 pub(super) fn fill_status(resource: &Resource, value: &mut Value) {
     let status = match (&*resource.group, &*resource.plural) {

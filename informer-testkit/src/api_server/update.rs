@@ -170,6 +170,9 @@ fn merged(resource: &Resource, before: &Value, asked: Value, subresource: &str) 
         map.remove("kind");
         map.remove("apiVersion");
     }
+    if resource.storage == "services" {
+        keep_address(before, &mut value);
+    }
     let old = before.get("metadata").and_then(Value::as_object);
     let metadata = meta_mut(&mut value);
     for field in [
@@ -188,6 +191,17 @@ fn merged(resource: &Resource, before: &Value, asked: Value, subresource: &str) 
     }
     metadata.remove("selfLink");
     value
+}
+
+/// A Service keeps its address where a replacement leaves it open.
+fn keep_address(before: &Value, after: &mut Value) {
+    for field in ["clusterIP", "clusterIPs"] {
+        let old = before.get("spec").and_then(|spec| spec.get(field));
+        let spec = after.get_mut("spec").and_then(Value::as_object_mut);
+        if let (Some(old), Some(spec)) = (old, spec) {
+            spec.entry(field).or_insert_with(|| old.clone());
+        }
+    }
 }
 
 fn put(map: &mut serde_json::Map<String, Value>, field: &str, value: Option<Value>) {
