@@ -41,7 +41,8 @@
 //!
 //! | in place of | there is | to hold in the hand |
 //! |---|---|---|
-//! | an API server | [`FakeSource`] | objects, versions, history, faults; no bytes |
+//! | an API server | [`ApiServer`] | a Kubernetes API server in the process, for any client |
+//! | its source | [`FakeSource`] | objects, versions, history, faults; no bytes |
 //! | an HTTP server | [`ScriptedServer`] with a [`script`] | every byte, every close |
 //! | the clock | [`ManualClock`] | when alarms ring |
 //! | a handler | [`Recorder`] | what it is told, when it blocks or panics |
@@ -56,6 +57,7 @@
 //! net turns a hang into a failure that names what was waited for; a test that passes never touches it.
 //! [`within`] puts the same net under a call that blocks by itself.
 
+mod api_server;
 mod clock;
 mod deadline;
 mod gate;
@@ -70,6 +72,7 @@ mod source;
 mod threads;
 mod transcript;
 
+pub use api_server::{ApiServer, ApiServerBuilder};
 pub use clock::ManualClock;
 pub use deadline::{Deadline, within, within_limit};
 pub use gate::{Gate, Pass};

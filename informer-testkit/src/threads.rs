@@ -10,6 +10,7 @@
 //!
 //! Threads of this crate (scripted servers, [`within`](crate::within)) are never counted.
 
+use std::io;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -188,18 +189,22 @@ pub fn alone(body: impl FnOnce()) {
 /// How many threads of this crate run now.
 static OURS: AtomicUsize = AtomicUsize::new(0);
 
-/// Spawns a thread of this crate: counted, so that marks can leave it out.
+/// As [`try_spawn`], where a test has threads to spare.
 pub(crate) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    try_spawn(name, body).expect("a test has threads to spare")
+}
+
+/// Spawns a thread of this crate: counted, so that marks can leave it out.
+pub(crate) fn try_spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<JoinHandle<()>> {
     struct Ours;
     impl Drop for Ours {
         fn drop(&mut self) {
             OURS.fetch_sub(1, Ordering::SeqCst);
         }
     }
-    let started = sync::spawn(name, move || {
+    sync::spawn(name, move || {
         OURS.fetch_add(1, Ordering::SeqCst);
         let _ours = Ours;
         body();
-    });
-    started.expect("a test has threads to spare")
+    })
 }

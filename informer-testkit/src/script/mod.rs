@@ -124,7 +124,7 @@ impl Progress {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::http::read_request;
+    use crate::http::read::read_request;
 
     fn request(target: &str) -> Request {
         let text = format!("GET {target} HTTP/1.1\r\n\r\n");

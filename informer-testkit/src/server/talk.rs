@@ -6,7 +6,7 @@ use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
 
 use super::Shared;
-use crate::http::read_request;
+use crate::http::read::{Fault, read_request};
 use crate::script::{Action, Framing, Reply, chunk_bytes};
 
 /// How the serving of a connection ended.
@@ -29,12 +29,12 @@ pub(super) fn talk(shared: &Shared, stream: &TcpStream, number: usize, first: Op
         let request = match read_request(&mut conversation.reader, number) {
             Ok(Some(request)) => request,
             Ok(None) => return Close::ByClient,
-            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                shared.surprise(format!("no HTTP request on connection {number}: {error}"));
+            Err(Fault::Broken(_)) => return Close::ByClient,
+            Err(fault) => {
+                shared.surprise(format!("no HTTP request on connection {number}: {fault}"));
                 let _ = conversation.refuse(400, "this is no HTTP/1.1 request");
                 return Close::Orderly;
             }
-            Err(_) => return Close::ByClient,
         };
         let closes = request.closes;
         let Some(actions) = shared.take(request) else {

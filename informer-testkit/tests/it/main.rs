@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
+mod api_server;
+mod api_server_http;
+#[cfg(feature = "tls")]
+mod api_server_tls;
 mod clock;
 mod oracle;
 mod record;
@@ -9,3 +13,4 @@ mod server;
 mod source;
 mod threads;
 mod waiting;
+mod wire;

@@ -1,9 +1,10 @@
-//! [`Request`]: one HTTP/1.1 request as a server sees it, and how it is read.
+//! [`Request`]: one HTTP/1.1 request as a server sees it; [`read`] has how it is read.
 //!
-//! Reading is bounded: a head of 64 KiB, a body of 64 MiB.
+//! Both servers of this crate read through here, each with bounds of its own.
+
+pub(crate) mod read;
 
 use std::fmt;
-use std::io::{self, BufRead, Read};
 
 /// A request that a [`ScriptedServer`](crate::ScriptedServer) has read.
 #[derive(Clone, PartialEq, Eq)]
@@ -51,15 +52,7 @@ impl Request {
     /// All query parameters, decoded, in their order.
     #[must_use]
     pub fn queries(&self) -> Vec<(String, String)> {
-        let query = self.target.split_once('?').map_or("", |(_, query)| query);
-        query
-            .split('&')
-            .filter(|pair| !pair.is_empty())
-            .map(|pair| {
-                let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
-                (decode(key), decode(value))
-            })
-            .collect()
+        queries(self.target.split_once('?').map_or("", |(_, query)| query))
     }
 
     /// The value of a header, whatever the case of its name; the first one if it is there more than once.
@@ -134,88 +127,21 @@ impl fmt::Debug for Request {
     }
 }
 
-const MOST_HEAD: u64 = 64 << 10;
-const MOST_BODY: u64 = 64 << 20;
-
-/// Reads one request; `None` when the connection ends before its first byte.
-pub(crate) fn read_request(reader: &mut impl BufRead, connection: usize) -> io::Result<Option<Request>> {
-    let mut head = reader.by_ref().take(MOST_HEAD);
-    let Some(first) = read_line(&mut head)? else {
-        return Ok(None);
-    };
-    let mut words = first.split(' ');
-    let (Some(method), Some(target), Some(version), None) =
-        (words.next(), words.next(), words.next(), words.next())
-    else {
-        return Err(malformed(format!("request line {first:?}")));
-    };
-    let (method, target, old) = (method.to_owned(), target.to_owned(), version == "HTTP/1.0");
-    let mut headers = Vec::new();
-    loop {
-        let line = read_line(&mut head)?.ok_or_else(|| malformed("the head ends early".to_owned()))?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(':').ok_or_else(|| malformed(format!("header {line:?}")))?;
-        headers.push((name.to_owned(), value.trim().to_owned()));
-    }
-    let body = read_body(reader, &headers)?;
-    let closes =
-        old || header(&headers, "connection").is_some_and(|value| value.eq_ignore_ascii_case("close"));
-    Ok(Some(Request { method, target, headers, body, connection, closes }))
-}
-
-fn read_body(reader: &mut impl BufRead, headers: &[(String, String)]) -> io::Result<Vec<u8>> {
-    let mut body = Vec::new();
-    if header(headers, "transfer-encoding").is_some_and(|value| value.eq_ignore_ascii_case("chunked")) {
-        loop {
-            let line = read_line(reader)?.unwrap_or_default();
-            let size = u64::from_str_radix(line.split(';').next().unwrap_or_default().trim(), 16)
-                .map_err(|_| malformed(format!("chunk size {line:?}")))?;
-            read_exactly(reader, size, &mut body)?;
-            read_line(reader)?; // after the data, or after the last chunk when there are no trailers
-            if size == 0 {
-                return Ok(body);
-            }
-        }
-    }
-    if let Some(length) = header(headers, "content-length") {
-        let length = length.parse().map_err(|_| malformed(format!("content length {length:?}")))?;
-        read_exactly(reader, length, &mut body)?;
-    }
-    Ok(body)
-}
-
-fn read_exactly(reader: &mut impl BufRead, count: u64, body: &mut Vec<u8>) -> io::Result<()> {
-    if MOST_BODY < count.saturating_add(body.len() as u64) {
-        return Err(malformed(format!("a body of more than {MOST_BODY} bytes")));
-    }
-    let got = reader.by_ref().take(count).read_to_end(body)?;
-    if got as u64 == count { Ok(()) } else { Err(malformed("the body ends early".to_owned())) }
-}
-
-/// One line without its end; `None` at the end of the connection.
-fn read_line(reader: &mut impl BufRead) -> io::Result<Option<String>> {
-    let mut line = Vec::new();
-    reader.read_until(b'\n', &mut line)?;
-    if line.is_empty() {
-        return Ok(None);
-    }
-    if line.pop() != Some(b'\n') {
-        return Err(malformed("a line without an end".to_owned()));
-    }
-    if line.last() == Some(&b'\r') {
-        line.pop();
-    }
-    Ok(Some(String::from_utf8_lossy(&line).into_owned()))
-}
-
-fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
+/// The value of a header, whatever the case of its name; the first one if it is there more than once.
+pub(crate) fn header<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {
     headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, value)| value.as_str())
 }
 
-fn malformed(what: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
+/// The parameters of a query, decoded, in their order.
+pub(crate) fn queries(query: &str) -> Vec<(String, String)> {
+    query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .map(|pair| {
+            let (key, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decode(key), decode(value))
+        })
+        .collect()
 }
 
 /// Decodes `%XX` and `+`; what is no escape stays as it is.
@@ -248,9 +174,10 @@ fn decode(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::read::{Fault, read_request};
     use super::*;
 
-    fn read(text: &str) -> io::Result<Option<Request>> {
+    fn read(text: &str) -> Result<Option<Request>, Fault> {
         read_request(&mut text.as_bytes(), 0)
     }
 
@@ -265,28 +192,6 @@ mod tests {
         assert_eq!(request.query("w"), None);
         assert_eq!(request.header("HOST"), Some("h"));
         assert!(!request.closes);
-    }
-
-    #[test]
-    fn a_chunked_body_is_put_together() {
-        let text =
-            "PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n2;x=y\r\nab\r\n1\r\nc\r\n0\r\n\r\nGET";
-        let mut bytes = text.as_bytes();
-        let request = read_request(&mut bytes, 0).unwrap().unwrap();
-        assert_eq!((request.body, bytes), (b"abc".to_vec(), &b"GET"[..]));
-    }
-
-    #[test]
-    fn the_end_and_nonsense_are_told_apart() {
-        assert!(read("").unwrap().is_none());
-        for text in [
-            "GET\r\n\r\n",
-            "GET / HTTP/1.1\r\nno colon\r\n\r\n",
-            "GET / HTTP/1.1\r\nA: b\r\n",
-            "\x16\x03\x01",
-        ] {
-            assert!(read(text).is_err(), "{text:?}");
-        }
     }
 
     #[test]

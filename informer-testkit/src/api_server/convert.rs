@@ -1,0 +1,65 @@
+//! Objects that are served in more than one group: events.
+//!
+//! They are stored as core/v1 has them. Custom resources need nothing: their versions differ in name alone.
+
+use serde_json::{Map, Value, json};
+
+use super::resource::Resource;
+
+/// Fields of the two groups that mean the same: core/v1, events.k8s.io/v1.
+const RENAMED: &[(&str, &str)] = &[
+    ("involvedObject", "regarding"),
+    ("message", "note"),
+    ("reportingComponent", "reportingController"),
+    ("source", "deprecatedSource"),
+    ("firstTimestamp", "deprecatedFirstTimestamp"),
+    ("lastTimestamp", "deprecatedLastTimestamp"),
+    ("count", "deprecatedCount"),
+];
+
+/// Whether what is served differs from what is stored.
+pub(super) fn differs(resource: &Resource) -> bool {
+    resource.group == "events.k8s.io"
+}
+
+/// The entry of `managedFields` for a stored field, `f:NAME`, where events.k8s.io shows it.
+pub(super) fn seen_field(stored: &str) -> String {
+    let name = stored.strip_prefix("f:").unwrap_or(stored);
+    let renamed = RENAMED.iter().find(|(core, _)| *core == name);
+    renamed.map_or_else(|| stored.to_owned(), |(_, other)| format!("f:{other}"))
+}
+
+/// A stored object as `resource` shows it.
+pub(super) fn seen_as(resource: &Resource, mut stored: Value) -> Value {
+    if let (true, Value::Object(map)) = (differs(resource), &mut stored) {
+        for (core, other) in RENAMED {
+            rename(map, core, other);
+        }
+        // Core writes these even where they are nothing.
+        for field in ["reportingController", "reportingInstance"] {
+            if map.get(field).is_some_and(|value| value == "") {
+                map.remove(field);
+            }
+        }
+        map.entry("deprecatedSource").or_insert_with(|| json!({}));
+        map.entry("deprecatedFirstTimestamp").or_insert(Value::Null);
+        map.entry("deprecatedLastTimestamp").or_insert(Value::Null);
+    }
+    stored
+}
+
+/// An object of `resource` as it is stored.
+pub(super) fn to_store(resource: &Resource, mut seen: Value) -> Value {
+    if let (true, Value::Object(map)) = (differs(resource), &mut seen) {
+        for (core, other) in RENAMED {
+            rename(map, other, core);
+        }
+    }
+    seen
+}
+
+fn rename(map: &mut Map<String, Value>, from: &str, to: &str) {
+    if let Some(value) = map.remove(from) {
+        map.insert(to.to_owned(), value);
+    }
+}

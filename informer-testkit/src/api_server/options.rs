@@ -1,0 +1,119 @@
+//! The parameters of lists and watches, read and checked as a real server does.
+
+use super::exchange::Call;
+use super::status::{Cause, Result, Status};
+
+/// How `resourceVersion` is to be understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Match {
+    Exact,
+    NotOlderThan,
+}
+
+/// The parameters of a list or a watch.
+#[derive(Clone, Debug)]
+pub(super) struct ListOptions {
+    pub(super) resource_version: String,
+    pub(super) version_match: Option<Match>,
+    /// 0: none.
+    pub(super) limit: usize,
+    /// Empty: none.
+    pub(super) next: String,
+    pub(super) bookmarks: bool,
+    pub(super) initial_events: bool,
+    pub(super) timeout_seconds: Option<u64>,
+}
+
+impl ListOptions {
+    /// Reads the parameters.
+    pub(super) fn parse(call: &Call) -> Result<Self> {
+        let text = |name: &str| call.parameter(name).unwrap_or_default().to_owned();
+        let watch = flag(call, "watch");
+        let resource_version = text("resourceVersion");
+        let next = text("continue");
+        let initial_events = call.parameter("sendInitialEvents").filter(|value| !value.is_empty());
+        let named = text("resourceVersionMatch");
+        let mut faults = Vec::new();
+        check_match(watch, &named, &resource_version, &next, initial_events.is_some(), &mut faults);
+        if !faults.is_empty() {
+            return Err(Status::invalid_kind("meta.k8s.io", "ListOptions", "", faults));
+        }
+        let version_match = match named.as_str() {
+            "Exact" => Some(Match::Exact),
+            "NotOlderThan" => Some(Match::NotOlderThan),
+            _ => None,
+        };
+        // A watch from nowhere is a streaming list that did not say so.
+        let legacy = initial_events.is_none() && matches!(resource_version.as_str(), "" | "0");
+        Ok(ListOptions {
+            resource_version,
+            version_match,
+            limit: usize::try_from(number(call, "limit")?.unwrap_or_default()).unwrap_or_default(),
+            next,
+            bookmarks: flag(call, "allowWatchBookmarks"),
+            initial_events: legacy || initial_events.is_some_and(truth),
+            timeout_seconds: number(call, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+        })
+    }
+}
+
+fn check_match(watch: bool, named: &str, version: &str, next: &str, initial: bool, faults: &mut Vec<Cause>) {
+    const FIELD: &str = "resourceVersionMatch";
+    let mut forbid = |why: &str| faults.push(Cause::forbidden(FIELD, why));
+    if watch {
+        if initial && named != "NotOlderThan" {
+            forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+        }
+        if named.is_empty() {
+            return;
+        }
+        if !initial {
+            forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+        }
+    } else {
+        if !named.is_empty() && version.is_empty() {
+            forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+        }
+        if named == "Exact" && version == "0" {
+            forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
+        }
+        if initial {
+            faults.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+        }
+    }
+    if !named.is_empty() && !next.is_empty() {
+        faults.push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden when continue is provided"));
+    }
+    let known = if watch { "\"NotOlderThan\"" } else { "\"Exact\", \"NotOlderThan\", \"\"" };
+    if !(named.is_empty() || named == "NotOlderThan" || named == "Exact" && !watch) {
+        faults.push(Cause::unsupported(FIELD, named, known));
+    }
+}
+
+/// The version that a parameter names, if it is a number.
+pub(super) fn version(text: &str) -> std::result::Result<u64, String> {
+    if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) {
+        text.parse().map_err(|_| format!("strconv.ParseUint: parsing {text:?}: value out of range"))
+    } else {
+        Err(format!("strconv.ParseUint: parsing {text:?}: invalid syntax"))
+    }
+}
+
+/// Whether a flag is given: anything but `0` and `false` means yes.
+pub(super) fn flag(call: &Call, name: &str) -> bool {
+    call.parameter(name).is_some_and(truth)
+}
+
+fn truth(value: &str) -> bool {
+    !matches!(value, "0" | "false" | "False" | "FALSE" | "f" | "F")
+}
+
+fn number(call: &Call, name: &str) -> Result<Option<i64>> {
+    match call.parameter(name).filter(|value| !value.is_empty()) {
+        None => Ok(None),
+        Some(text) => text
+            .parse()
+            .map(Some)
+            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
+    }
+}

@@ -1,0 +1,113 @@
+//! Tables: objects as rows of cells, what `kubectl get` asks for and prints.
+//!
+//! A table is made from what an object says and the time alone; an object that says nothing of a column has a cell
+//! all the same, so every row has as many cells as there are columns.
+
+mod cells;
+mod custom;
+mod duration;
+mod json_path;
+#[cfg(test)]
+mod tests;
+
+use k8s_openapi::jiff::Timestamp;
+use serde_json::{Value, json};
+
+use super::representation::Include;
+use super::resource::Resource;
+use cells::Layout;
+
+/// The `Table` of some objects, which have their `kind` and `apiVersion`, as seen at `now`, the time of day.
+///
+/// `metadata` is that of the list, or of the object where there is one: its version counts.
+pub(super) fn table(
+    resource: &Resource,
+    objects: &[Value],
+    metadata: &Value,
+    include: Include,
+    now: &str,
+) -> Value {
+    let columns = Columns::of(resource);
+    let now = now.parse().unwrap_or(Timestamp::UNIX_EPOCH); // the engine's calendar writes what can be read
+    let mut list = serde_json::Map::new();
+    for field in ["resourceVersion", "continue", "remainingItemCount"] {
+        if let Some(value) = metadata.get(field) {
+            list.insert(field.to_owned(), value.clone());
+        }
+    }
+    let rows: Vec<Value> = objects.iter().map(|object| row(&columns, object, include, now)).collect();
+    json!({
+        "kind": "Table",
+        "apiVersion": "meta.k8s.io/v1",
+        "metadata": list,
+        "columnDefinitions": columns.definitions(),
+        "rows": rows,
+    })
+}
+
+fn row(columns: &Columns<'_>, object: &Value, include: Include, now: Timestamp) -> Value {
+    let mut row = json!({ "cells": columns.cells(object, now) });
+    match include {
+        Include::None => {}
+        Include::Metadata => {
+            row["object"] = json!({
+                "kind": "PartialObjectMetadata",
+                "apiVersion": "meta.k8s.io/v1",
+                "metadata": object["metadata"],
+            });
+        }
+        Include::Object => row["object"] = object.clone(),
+    }
+    row
+}
+
+/// Which columns there are: those of a built-in kind, or those of a definition.
+enum Columns<'a> {
+    BuiltIn(Layout),
+    Custom(&'a Resource),
+}
+
+impl<'a> Columns<'a> {
+    fn of(resource: &'a Resource) -> Self {
+        if resource.custom { Columns::Custom(resource) } else { Columns::BuiltIn(Layout::of(resource)) }
+    }
+
+    fn definitions(&self) -> Value {
+        match self {
+            Columns::BuiltIn(layout) => layout
+                .columns
+                .iter()
+                .map(|&(name, kind, priority)| definition(name, kind, priority))
+                .collect(),
+            Columns::Custom(resource) => custom::definitions(resource),
+        }
+    }
+
+    fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
+        match self {
+            Columns::BuiltIn(layout) => (layout.cells)(object, now),
+            Columns::Custom(resource) => custom::cells(resource, object, now),
+        }
+    }
+}
+
+fn definition(name: &str, kind: &str, priority: i64) -> Value {
+    let (format, description) = match name {
+        "Name" => ("name", NAME),
+        "Age" => ("", AGE),
+        _ => ("", ""),
+    };
+    json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })
+}
+
+/// What a real server says of the column "Name".
+const NAME: &str = "Name must be unique within a namespace. Is required when creating resources, although some \
+     resources may allow a client to request the generation of an appropriate name automatically. Name is primarily \
+     intended for creation idempotence and configuration definition. Cannot be updated. More info: \
+     https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
+
+/// What a real server says of the column "Age".
+const AGE: &str = "CreationTimestamp is a timestamp representing the server time when this object was created. It is \
+     not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It \
+     is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: \
+     https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";

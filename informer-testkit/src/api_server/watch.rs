@@ -1,0 +1,372 @@
+//! Watches: what there is, what has changed since, and what changes from now on.
+//!
+//! A watch knows the revision up to which it has seen everything. It takes the changes after it in batches, under
+//! the lock as references, and selects and writes outside. A change reaches a watch with a selector as what it means
+//! for the selection: an object that begins to match is added, one that ceases to is deleted.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use informer_core::Stop;
+use informer_core::sync::Monitor;
+use serde_json::{Value, json};
+
+use super::engine::{Bell, Engine};
+use super::exchange::{Answer, Call, Feed, Stream};
+use super::get::{seen_body, write_value};
+use super::options::{ListOptions, version};
+use super::representation::{Asked, Include, Representation, tree, type_fields, write_full, write_partial};
+use super::resource::Resource;
+use super::route::Route;
+use super::selector::Selector;
+use super::status::{Result, Status};
+use super::store::{Change, Key, Line, Object, Told};
+use super::{convert, table};
+
+/// How often a watch that wants bookmarks gets one.
+const BOOKMARKS: Duration = Duration::from_secs(60);
+
+/// How long before its end a watch gets the last one.
+const BEFORE_END: Duration = Duration::from_secs(2);
+
+/// How long a watch lasts that does not say.
+const LONGEST: Duration = Duration::from_secs(30 * 60);
+
+/// How many changes are taken under one lock.
+const BATCH: usize = 256;
+
+/// About how many bytes are sent at once.
+const CHUNK: usize = 32 * 1024;
+
+/// Answers a watch of a collection.
+pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result<Answer> {
+    let selector =
+        Selector::parse(&route.resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
+    open(engine, call, route, selector)
+}
+
+/// Answers a watch of one object, which is one of a collection with a selector.
+pub(super) fn answer_one(engine: &Arc<Engine>, call: &Call, route: &Route, name: &str) -> Result<Answer> {
+    let selector = Selector::parse(&route.resource, None, Some(&format!("metadata.name={name}")))?;
+    open(engine, call, route, selector)
+}
+
+fn open(engine: &Arc<Engine>, call: &Call, route: &Route, selector: Selector) -> Result<Answer> {
+    let form = Representation::of(call, Asked::One)?;
+    let options = ListOptions::parse(call)?;
+    let text = options.resource_version.as_str();
+    let from = match text {
+        "" => 0,
+        text => version(text).map_err(|why| {
+            Status::new(500, "", format!("resourceVersion: Invalid value: {text:?}: {why}"))
+        })?,
+    };
+    let resource = Arc::clone(&route.resource);
+    let mut state = engine.lock();
+    let current = state.store.revision();
+    let floor = state.store.floor(&resource.storage);
+    let refusal = if options.initial_events {
+        (from > current).then(|| Status::too_large(from, current))
+    } else {
+        (from > 0 && from < floor).then(|| Status::watch_too_old(from, floor))
+    };
+    let namespace = route.namespace.as_deref();
+    let initial = if options.initial_events && refusal.is_none() {
+        let all = state
+            .store
+            .page(&resource.storage, namespace, None, None::<&Key>, usize::MAX, |o| selector.matches(o));
+        all.objects
+    } else {
+        Vec::new()
+    };
+    let bell = state.bell(&resource, namespace);
+    drop(state);
+    let now = engine.clock.now();
+    let lasts = options.timeout_seconds.filter(|seconds| *seconds > 0).map_or(LONGEST, Duration::from_secs);
+    let deadline = now.checked_add(lasts);
+    let watch = Watch {
+        engine: Arc::clone(engine),
+        types: type_fields(&resource),
+        resource,
+        namespace: route.namespace.clone(),
+        selector,
+        form,
+        headed: false,
+        bell,
+        // Without a version and without what is there, it begins now.
+        position: if options.initial_events || from == 0 { current } else { from },
+        end_of_initial: options.initial_events && options.bookmarks,
+        initial: initial.into(),
+        ready: refusal.iter().map(|status| error_line(status)).collect(),
+        over: refusal.is_some(),
+        bookmark: if options.bookmarks { next_bookmark(now, deadline) } else { None },
+        deadline,
+    };
+    let headers = vec![
+        ("Cache-Control", "no-cache, private".to_owned()),
+        ("Content-Type", "application/json".to_owned()),
+    ];
+    Ok(Answer::Stream(Stream { headers, feed: Box::new(watch) }))
+}
+
+/// When the next bookmark is due: once a minute, and shortly before the end.
+fn next_bookmark(now: Instant, deadline: Option<Instant>) -> Option<Instant> {
+    let regular = now.checked_add(BOOKMARKS);
+    let last = deadline.and_then(|deadline| deadline.checked_sub(BEFORE_END)).filter(|last| *last > now);
+    match (regular, last) {
+        (Some(regular), Some(last)) => Some(regular.min(last)),
+        (Some(regular), None) if deadline.is_none_or(|deadline| regular < deadline) => Some(regular),
+        _ => None,
+    }
+}
+
+/// A watch that is open.
+struct Watch {
+    engine: Arc<Engine>,
+    resource: Arc<Resource>,
+    /// The `kind` and `apiVersion` of what it tells.
+    types: String,
+    namespace: Option<String>,
+    selector: Selector,
+    form: Representation,
+    /// Whether a table has told its columns.
+    headed: bool,
+    bell: Arc<Monitor<Bell>>,
+    /// Everything up to this revision has been told, or is in `initial` or `ready`.
+    position: u64,
+    /// What was there when it was opened, still to be told.
+    initial: VecDeque<Arc<Object>>,
+    /// Whether the bookmark after `initial` is still to be told.
+    end_of_initial: bool,
+    /// Lines to be sent.
+    ready: VecDeque<Arc<[u8]>>,
+    /// Whether nothing comes after `ready`.
+    over: bool,
+    bookmark: Option<Instant>,
+    deadline: Option<Instant>,
+}
+
+/// What a look at the store has brought.
+enum Look {
+    /// There is more where this came from.
+    More,
+    /// Everything is seen; whether the store has come to where the watch began.
+    CaughtUp(bool),
+}
+
+impl Feed for Watch {
+    fn next(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
+        loop {
+            if stop.is_set() {
+                return None;
+            }
+            self.tell_initial();
+            if let Some(chunk) = self.chunk() {
+                return Some(chunk);
+            }
+            let now = self.engine.clock.now();
+            if self.over || self.deadline.is_some_and(|deadline| deadline <= now) {
+                return None;
+            }
+            // The bell is reset before the look: what rings during it is looked for again.
+            let (last, stopped) = {
+                let mut bell = self.bell.lock();
+                bell.rung = false;
+                (bell.last, bell.stopped)
+            };
+            if stopped {
+                self.over = true;
+                continue;
+            }
+            match self.look() {
+                Look::More => {}
+                Look::CaughtUp(_) if !self.ready.is_empty() => {}
+                Look::CaughtUp(_) if last => self.over = true,
+                Look::CaughtUp(reached) => {
+                    if self.bookmark.is_some_and(|at| at <= now) {
+                        self.bookmark = next_bookmark(now, self.deadline);
+                        // Before the version it began at is there, a watch has nothing to promise.
+                        if reached {
+                            let line = self.bookmark_line(false);
+                            self.ready.push_back(line);
+                        }
+                    } else {
+                        self.wait(stop);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Watch {
+    /// Writes some of what was there when the watch was opened, and the bookmark after it.
+    fn tell_initial(&mut self) {
+        let mut size = self.ready.iter().map(|line| line.len()).sum::<usize>();
+        while size < CHUNK {
+            let Some(object) = self.initial.pop_front() else { break };
+            let line = self.line(Told::Added, &object);
+            size += line.len();
+            self.ready.push_back(line);
+        }
+        if self.initial.is_empty() && std::mem::take(&mut self.end_of_initial) {
+            let line = self.bookmark_line(true);
+            self.ready.push_back(line);
+        }
+    }
+
+    /// What is ready, as far as it makes a chunk. A line alone is sent as it is, which others may share.
+    fn chunk(&mut self) -> Option<Arc<[u8]>> {
+        let first = self.ready.pop_front()?;
+        if self.ready.is_empty() || first.len() >= CHUNK {
+            return Some(first);
+        }
+        let mut chunk = first.to_vec();
+        while chunk.len() < CHUNK {
+            let Some(line) = self.ready.pop_front() else { break };
+            chunk.extend_from_slice(&line);
+        }
+        Some(chunk.into())
+    }
+
+    /// Takes a batch of changes and makes lines of those that concern this watch.
+    fn look(&mut self) -> Look {
+        let Some((news, shared)) = self.engine.news(&self.resource.storage, self.position, BATCH) else {
+            let status =
+                Status::watch_too_old(self.position, self.engine.lock().store.floor(&self.resource.storage));
+            self.ready.push_back(error_line(&status));
+            self.over = true;
+            return Look::More;
+        };
+        for change in &news.changes {
+            self.tell(change, shared);
+        }
+        let reached = news.seen >= self.position;
+        self.position = self.position.max(news.seen);
+        if news.changes.len() == BATCH { Look::More } else { Look::CaughtUp(reached) }
+    }
+
+    fn tell(&mut self, change: &Change, shared: bool) {
+        let selected = |object: &&Arc<Object>| {
+            self.namespace.as_ref().is_none_or(|namespace| object.key.namespace == *namespace)
+                && self.selector.matches(object)
+        };
+        let (old, new) = (change.old.as_ref().filter(selected), change.new.as_ref().filter(selected));
+        let (told, object) = match (old, new) {
+            (None, Some(new)) => (Told::Added, new),
+            (Some(_), Some(new)) => (Told::Modified, new),
+            (Some(old), None) => (Told::Deleted, old),
+            (None, None) => return,
+        };
+        let custom = self.resource.custom;
+        let make = |watch: &mut Watch| match told {
+            Told::Deleted => watch.line(told, &object.at(change.revision, custom)),
+            _ => watch.line(told, object),
+        };
+        // The first resource of a storage shares its lines; others would have to be told apart by version.
+        let partial = self.form.is_partial();
+        let line = if shared && (partial || self.form == Representation::Full && self.is_first()) {
+            change.line(Line { told, partial }, || make(self))
+        } else {
+            make(self)
+        };
+        self.ready.push_back(line);
+    }
+
+    fn is_first(&self) -> bool {
+        !convert::differs(&self.resource) && self.resource.first
+    }
+
+    fn line(&mut self, told: Told, object: &Object) -> Arc<[u8]> {
+        let kind = match told {
+            Told::Added => "ADDED",
+            Told::Modified => "MODIFIED",
+            Told::Deleted => "DELETED",
+        };
+        let mut out = line_head(kind, object.body.len() + 128);
+        match self.form {
+            Representation::Full => {
+                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out);
+            }
+            Representation::Metadata => write_partial(object.metadata(), &mut out),
+            Representation::Table(include) => {
+                let metadata = json!({"resourceVersion": object.revision.to_string()});
+                self.write_table(&tree(&self.resource, object), &metadata, include, &mut out);
+            }
+        }
+        line_end(out)
+    }
+
+    fn bookmark_line(&mut self, initial: bool) -> Arc<[u8]> {
+        let mut metadata = json!({"resourceVersion": self.position.to_string()});
+        if initial {
+            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
+        }
+        let mut out = line_head("BOOKMARK", 192);
+        let mut body = Vec::new();
+        match self.form {
+            Representation::Full => {
+                let object = json!({"metadata": metadata});
+                body.extend_from_slice(&super::store::body(object, self.resource.custom));
+                write_full(&body, Some(&self.types), &mut out);
+            }
+            Representation::Metadata => {
+                write_value(&metadata, &mut body);
+                write_partial(&body, &mut out);
+            }
+            Representation::Table(include) => {
+                let object = json!({"kind": &*self.resource.kind, "apiVersion": self.resource.api_version(),
+                    "metadata": metadata});
+                let list = json!({"resourceVersion": self.position.to_string()});
+                self.write_table(&object, &list, include, &mut out);
+            }
+        }
+        line_end(out)
+    }
+
+    /// Columns are told once; a client keeps them.
+    fn write_table(&mut self, object: &Value, metadata: &Value, include: Include, out: &mut Vec<u8>) {
+        let rows = std::slice::from_ref(object);
+        let mut table = table::table(&self.resource, rows, metadata, include, &self.engine.now());
+        if std::mem::replace(&mut self.headed, true) {
+            table["columnDefinitions"] = Value::Null;
+        }
+        write_value(&table, out);
+    }
+
+    /// Waits for the bell, the stop, a bookmark or the end.
+    fn wait(&self, stop: &Stop) {
+        let bell = Arc::clone(&self.bell);
+        let _hook = stop.on_stop(move || {
+            bell.lock().rung = true;
+            bell.notify_all();
+        });
+        let until = [self.bookmark, self.deadline].into_iter().flatten().min();
+        let mut bell = self.bell.lock();
+        while !bell.rung {
+            if !self.bell.wait_until(&mut bell, &self.engine.clock, until) {
+                break;
+            }
+        }
+    }
+}
+
+fn line_head(kind: &str, room: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(room);
+    out.extend_from_slice(b"{\"type\":\"");
+    out.extend_from_slice(kind.as_bytes());
+    out.extend_from_slice(b"\",\"object\":");
+    out
+}
+
+fn line_end(mut out: Vec<u8>) -> Arc<[u8]> {
+    out.extend_from_slice(b"}\n");
+    out.into()
+}
+
+fn error_line(status: &Status) -> Arc<[u8]> {
+    let mut out = line_head("ERROR", 256);
+    out.extend_from_slice(&status.body());
+    line_end(out)
+}
