@@ -143,7 +143,7 @@ fn d3_what_was_read_is_one_state_and_holds_no_lock() {
     let reads = [
         store.list(),
         store.in_namespace(""),
-        store.select(&Selector::default()),
+        store.select(Selector::default()),
         store.snapshot().objects,
         index.get(&store, "u").unwrap(),
     ];

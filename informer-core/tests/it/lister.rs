@@ -86,7 +86,7 @@ fn ls_6_no_lister_asks_the_server() {
     source.wait_for_idle_watches(1);
     let requests = source.requests();
     let lister = informer.lister();
-    let _ = (lister.list(), lister.select(&Selector::default()), lister.get("node"), lister.get("absent"));
+    let _ = (lister.list(), lister.select(Selector::default()), lister.get("node"), lister.get("absent"));
     let _ = (lister.in_namespace("x").list(), lister.in_namespace("x").get("a"));
     assert_eq!(source.requests(), requests);
 }
