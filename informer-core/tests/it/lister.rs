@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Object, SharedInformer};
+use informer_core::{Object, Selector, SharedInformer};
 use informer_testkit::{FakeSource, Gate, TestObject, WatchFault};
-use kube_core::{Expression, Selector};
 
 const LONG: Duration = Duration::from_secs(20);
 
@@ -34,13 +33,18 @@ fn keys(objects: &[Arc<TestObject>]) -> Vec<String> {
 fn ls_1_a_selector_finds_nothing_everything_or_some() {
     let (_source, informer) = running();
     let lister = informer.lister();
-    let select = |selector: &Selector| keys(&lister.select(selector));
-    assert_eq!(select(&Selector::default()), ["node", "x/a", "x/b", "y/a"]);
-    assert_eq!(select(&Expression::Equal("app".into(), "web".into()).into()), ["x/a", "y/a"]);
-    assert_eq!(select(&Expression::NotEqual("app".into(), "web".into()).into()), ["node", "x/b"]);
-    assert_eq!(select(&Expression::Exists("tier".into()).into()), [""; 0]);
-    assert_eq!(select(&Expression::In("app".into(), [].into()).into()), [""; 0], "none of no values");
-    assert_eq!(keys(&lister.list()), select(&Selector::default()));
+    let select = |selector: &str| keys(&lister.select(Selector::parse(selector).unwrap()));
+    assert_eq!(select(""), ["node", "x/a", "x/b", "y/a"]);
+    assert_eq!(select("app=web"), ["x/a", "y/a"]);
+    assert_eq!(select("app!=web"), ["node", "x/b"]);
+    assert_eq!(select("tier"), [""; 0]);
+    assert_eq!(select("app=web,app=db"), [""; 0], "nothing can have both");
+    assert_eq!(keys(&lister.list()), select(""));
+    let in_x = |selector: &str| keys(&lister.in_namespace("x").select(Selector::parse(selector).unwrap()));
+    assert_eq!(
+        (in_x(""), in_x("app=web")),
+        (vec!["x/a".to_owned(), "x/b".to_owned()], vec!["x/a".to_owned()])
+    );
 }
 
 #[test]
@@ -87,7 +91,8 @@ fn ls_6_no_lister_asks_the_server() {
     let requests = source.requests();
     let lister = informer.lister();
     let _ = (lister.list(), lister.select(Selector::default()), lister.get("node"), lister.get("absent"));
-    let _ = (lister.in_namespace("x").list(), lister.in_namespace("x").get("a"));
+    let namespace = lister.in_namespace("x");
+    let _ = (namespace.list(), namespace.select(Selector::default()), namespace.get("a"));
     assert_eq!(source.requests(), requests);
 }
 
