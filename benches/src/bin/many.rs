@@ -33,13 +33,19 @@ fn main() -> ExitCode {
         word.and_then(|word| word.parse().ok()).unwrap_or(otherwise)
     };
     let (informers, handlers) = (number("--informers", 500), number("--handlers", 1));
+    let heap = || HEAP.stats().bytes_allocated - HEAP.stats().bytes_deallocated;
+    let before = heap();
     let outcome = if words.iter().any(|word| word == "--http") {
         over_http(informers, handlers)
     } else {
         in_memory(informers, handlers, number("--objects", 10))
     };
     match outcome {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(()) => {
+            let left = heap().saturating_sub(before) / 1024;
+            say(&format!("live heap left in all, sources and server dropped too: {left} KiB"));
+            ExitCode::SUCCESS
+        }
         Err(error) => {
             say(&format!("error: {}", error.chain()));
             ExitCode::FAILURE
@@ -138,7 +144,7 @@ fn measure<T: Object>(
         before.threads, running.threads, running.ours, ended.threads
     ));
     say(&format!(
-        "live heap each: built {:.1} KiB, running {:.1} KiB; left when dropped {:.2} KiB",
+        "live heap each: built {:.1} KiB, running {:.1} KiB; left when they are dropped, in the sources, {:.1} KiB",
         each(built.heap, before.heap),
         each(running.heap, before.heap),
         each(after.heap, before.heap)

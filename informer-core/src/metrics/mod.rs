@@ -11,7 +11,7 @@ mod name;
 
 pub use name::{Counter, Gauge, Histogram};
 
-use crate::contain::contain;
+use crate::contain::{contain, discard};
 
 /// Takes in what informers count and measure; given to
 /// [`InformerBuilder::metrics`](crate::InformerBuilder::metrics), or to a factory for all of its informers.
@@ -167,6 +167,12 @@ impl Meter {
         if contain(|| tell(&**metrics, &of)).is_none() && !self.told.swap(true, Ordering::Relaxed) {
             log::error!(target: "informer", "{}: the metrics panicked; what they miss is not told again", self.resource);
         }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        discard(self.metrics.take()); // its destructor is user code as every call of it
     }
 }
 

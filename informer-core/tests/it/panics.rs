@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use informer_core::metrics::{Counter, InformerName};
 use informer_core::{
     ChangeKind, Delivery, ErrorKind, Event, EventHandler, Flow, HandlerOptions, Index, Labels, ListEnd,
-    ListRequest, ListSink, ListWatch, MetaView, Object, Result, SharedInformer, Stop, WatchEnd, WatchRequest,
-    WatchSink,
+    ListRequest, ListSink, ListWatch, MetaView, Metrics, Object, Result, SharedInformer, Stop, WatchEnd,
+    WatchRequest, WatchSink,
 };
 use informer_testkit::{FakeSource, Gate, ManualClock, Probe, Recorder, TestObject, alone, within};
 
@@ -116,6 +117,15 @@ impl Drop for Captive {
     }
 }
 
+/// Metrics that say nothing, and panic in the end.
+struct Holding(Captive);
+
+impl Metrics for Holding {
+    fn count(&self, _: &InformerName<'_>, _: Counter, _: u64) {
+        let _ = &self.0;
+    }
+}
+
 #[test]
 fn d_3_panics_in_the_destructors_of_everything_that_was_handed_over_end_there() {
     // Two panics at once would end the process: it is one of its own.
@@ -123,7 +133,7 @@ fn d_3_panics_in_the_destructors_of_everything_that_was_handed_over_end_there() 
         for started in [true, false] {
             let drops = Arc::new(AtomicUsize::new(0));
             let captive = || Captive(Arc::clone(&drops));
-            let (transform, hook, index) = (captive(), captive(), captive());
+            let (transform, hook, index, meter) = (captive(), captive(), captive(), captive());
             let index: Index<TestObject, u64> = Index::new("by-value", move |object: &TestObject| {
                 let _ = &index;
                 [object.value]
@@ -132,6 +142,7 @@ fn d_3_panics_in_the_destructors_of_everything_that_was_handed_over_end_there() 
             let informer = SharedInformer::builder(source.clone())
                 .transform(move |_| _ = &transform)
                 .on_error(move |_| _ = &hook)
+                .metrics(Holding(meter))
                 .index(&index)
                 .build();
             drop(index);
@@ -146,7 +157,7 @@ fn d_3_panics_in_the_destructors_of_everything_that_was_handed_over_end_there() 
                 informer.wait_synced(LONG).unwrap();
             }
             within("the drop", move || drop(informer));
-            assert_eq!(drops.load(Ordering::SeqCst), 6, "started {started}");
+            assert_eq!(drops.load(Ordering::SeqCst), 7, "started {started}");
         }
     });
 }

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_core::metrics::{Counter, InformerName};
 use informer_core::sync::{JoinHandle, Mutex, spawn};
 use informer_core::{
-    Delivery, Error, Event, EventHandler, HandlerOptions, Index, InformerBuilder, MetaView, Object, Phase,
-    SharedInformer,
+    Delivery, Error, Event, EventHandler, HandlerOptions, Index, InformerBuilder, MetaView, Metrics, Object,
+    Phase, SharedInformer,
 };
 use informer_testkit::{
     FakeSource, Gate, ListFault, ManualClock, Probe, Recorder, TestObject, ThreadMark, Versioned, WatchFault,
@@ -432,6 +433,23 @@ fn d_12_f_50_f_51_stop_drop_and_every_call_in_the_error_hook() {
         source.wait_for_idle_watches(1);
         source.fail_watches(&status_error(410, "Expired", "too old"));
     });
+}
+
+#[test]
+fn d_12_f_50_f_51_stop_drop_and_every_call_in_the_metrics() {
+    struct Acting(Inside);
+    impl Metrics for Acting {
+        fn count(&self, _: &InformerName<'_>, _: Counter, _: u64) {
+            // They are told on whatever thread something happens; here it is the reader.
+            if std::thread::current().name().is_some_and(|name| name.starts_with("read ")) {
+                self.0.act();
+            }
+        }
+    }
+    let build = |builder: InformerBuilder<TestObject>, inside: &Inside| {
+        builder.metrics(Acting(inside.clone())).build()
+    };
+    end_inside("w-metrics", build, nothing);
 }
 
 /// An object whose destructor acts, once a transform has told it to.
