@@ -17,8 +17,11 @@ use loom as checker;
 use shuttle as checker;
 
 #[cfg(informer_loom)]
+pub(crate) use by_loom::thread_local;
+#[cfg(informer_loom)]
 pub use by_loom::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 pub(crate) use checker::sync::atomic;
+#[cfg(informer_shuttle)]
 pub(crate) use checker::thread_local;
 // With parking_lot's rules of admission: a reader queues behind a writer that waits.
 #[cfg(informer_shuttle)]
@@ -152,10 +155,18 @@ pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
     Ok(JoinHandle { inner, finished })
 }
 
-/// loom's read-write lock, without poisoning.
+/// loom's read-write lock, without poisoning, and its thread-locals.
 #[cfg(informer_loom)]
 mod by_loom {
     use super::unpoisoned;
+
+    /// loom's own does not know the `const` form.
+    macro_rules! local {
+        ($vis:vis static $name:ident: $t:ty = const { $init:expr }) => {
+            loom::thread_local!($vis static $name: $t = $init);
+        };
+    }
+    pub(crate) use local as thread_local;
 
     /// A read-write lock without poisoning.
     #[derive(Debug)]
