@@ -105,7 +105,8 @@ mod lazy;
 mod list_watch;
 mod lister;
 mod meta;
-#[cfg(all(test, any(informer_shuttle, informer_loom)))]
+#[cfg(test)]
+#[cfg(any(informer_shuttle, informer_loom))]
 mod models;
 mod queue;
 mod reflector;

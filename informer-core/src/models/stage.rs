@@ -18,7 +18,7 @@ use crate::list_watch::{ChangeKind, Flow, ListEnd, ListRequest, ListSink, ListWa
 use crate::list_watch::{WatchEnd, WatchRequest, WatchSink};
 use crate::stop::Stop;
 use crate::store::Store;
-use crate::sync::{JoinHandle, Monitor, spawn};
+use crate::sync::{JoinHandle, Monitor, live_threads, spawn};
 use crate::time::{Alarm, Clock, SystemClock};
 
 /// A limit that no model reaches.
@@ -378,13 +378,24 @@ impl Stage {
         self.passing.join().unwrap();
     }
 
-    /// Stops and joins; nothing of the informer may be left then.
+    /// Joins the informer. Nothing but the thread that lets time pass may be left then.
+    pub(super) fn join(&self) {
+        self.informer.join().unwrap();
+        self.is_alone();
+    }
+
+    /// No thread of the informer is left.
+    pub(super) fn is_alone(&self) {
+        assert_eq!(live_threads(), 1, "a thread of the informer outlives its join");
+    }
+
+    /// Stops and joins. Whoever was to spawn a thread has spawned it by the end.
     pub(super) fn end(self) {
         self.informer.stop();
-        self.informer.join().unwrap();
-        assert_eq!(crate::sync::live_threads(), 1, "a thread of the informer outlives its join");
+        self.join();
         self.time.end();
         self.passing.join().unwrap();
+        assert_eq!(live_threads(), 0, "a thread of the informer outlives its join");
     }
 }
 

@@ -121,7 +121,7 @@ fn d7_a_version_that_goes_back_ends_the_waits_for_those_before() {
 
 /// Edit: `an-alarm-that-does-not-take-the-lock`.
 #[test]
-fn w_a_deadline_that_comes_as_the_waiter_goes_to_wait() {
+fn d1_a_deadline_that_comes_as_the_waiter_goes_to_wait() {
     check(|| {
         let time = Time::new();
         let (store, mut writer) = Store::new(Arc::new(time.clone()), 0);

@@ -1,4 +1,4 @@
-//! Locks and threads of a model: shuttle's or loom's, in the shape of [`native`](super::native)'s.
+//! Locks and threads of a model: shuttle's or loom's, in the shape of `native`'s.
 //!
 //! Invariant: a wait ends by a notification alone. Time does not pass by itself in a model: it arrives as the ring of
 //! a model's clock, on a thread of the model.
@@ -27,7 +27,7 @@ pub(crate) use checker::thread_local;
 #[cfg(informer_shuttle)]
 pub use shuttle_parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A mutex without poisoning, as parking_lot's.
+/// A mutex without poisoning, as `parking_lot`'s.
 pub struct Mutex<T>(checker::sync::Mutex<T>);
 
 /// The lock on a [`Mutex`].

@@ -3,7 +3,7 @@
 //! Everything else in the workspace takes them from here, so that a model checker can stand in for them
 //! and so that every thread has a name and is counted.
 //!
-//! One API, three ways: parking_lot and the standard library ([`native`]); shuttle or loom ([`checked`]) under the
+//! One API, three ways: `parking_lot` and the standard library (`native`); shuttle or loom (`checked`) under the
 //! private cfgs `informer_shuttle` and `informer_loom`, for the models. [`Monitor`] is the same code in all three.
 
 #[cfg(any(informer_shuttle, informer_loom))]

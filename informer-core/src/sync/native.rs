@@ -1,4 +1,4 @@
-//! Locks and threads of a program: parking_lot's and the operating system's.
+//! Locks and threads of a program: `parking_lot`'s and the operating system's.
 //!
 //! Invariant: nothing here decides anything; each name stands for one of a library.
 
@@ -11,7 +11,7 @@ pub(crate) use std::sync::atomic;
 pub use std::thread::JoinHandle;
 pub(crate) use std::thread_local;
 
-/// parking_lot's condition variable.
+/// `parking_lot`'s condition variable.
 pub(super) struct Condvar(parking_lot::Condvar);
 
 impl Condvar {
