@@ -107,6 +107,9 @@ mod lazy;
 mod list_watch;
 mod lister;
 mod meta;
+#[cfg(test)]
+#[cfg(any(informer_shuttle, informer_loom))]
+mod models;
 mod queue;
 mod reflector;
 mod representation;

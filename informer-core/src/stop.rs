@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use crate::contain::contain;
 use crate::sync::Monitor;
+use crate::sync::atomic::{AtomicBool, Ordering};
 use crate::time::Clock;
 
 type Hook = Box<dyn FnOnce() + Send>;

@@ -3,6 +3,8 @@
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::sync::thread_local;
+
 /// No informer.
 const NONE: u64 = 0;
 
@@ -16,7 +18,7 @@ pub(super) fn next_id() -> u64 {
 
 /// Says that the current thread is one of informer `id`'s, for the rest of its life.
 pub(super) fn enter(id: u64) {
-    INFORMER.set(id);
+    INFORMER.with(|mine| mine.set(id));
 }
 
 /// Whether the current thread is one of informer `id`'s: the reader, the pop thread, or a handler's own. The answer

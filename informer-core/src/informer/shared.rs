@@ -295,12 +295,19 @@ impl<T: Object> Shared<T> {
                     shared.set_alarm(next);
                 }
             });
+            // Registered and kept in one section: an alarm that rings in between may set the next one, which must not
+            // be dropped for it.
+            let mut kept = self.alarm.lock();
             match self.clock.alarm(at, ring) {
                 Some(alarm) => {
-                    let old = self.alarm.lock().replace(alarm);
+                    let old = kept.replace(alarm);
+                    drop(kept);
                     drop(old);
                 }
-                None => next = self.watchdog(), // it is time already
+                None => {
+                    drop(kept);
+                    next = self.watchdog(); // it is time already
+                }
             }
         }
     }

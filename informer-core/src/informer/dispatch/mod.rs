@@ -11,13 +11,13 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::todo::{Events, Place, Spent, Todo};
 use crate::event::Event;
 use crate::handler::EventHandler;
 use crate::meta::Object;
+use crate::sync::atomic::{AtomicBool, Ordering};
 
 /// How long handlers may hold the pop thread, in sum between two boundaries, while something waits.
 pub(crate) const PATIENCE: Duration = Duration::from_millis(250);

@@ -2,16 +2,27 @@
 //!
 //! Everything else in the workspace takes them from here, so that a model checker can stand in for them
 //! and so that every thread has a name and is counted.
+//!
+//! One API, three ways: `parking_lot` and the standard library (`native`); shuttle or loom (`checked`) under the
+//! private cfgs `informer_shuttle` and `informer_loom`, for the models. [`Monitor`] is the same code in all three.
+
+#[cfg(any(informer_shuttle, informer_loom))]
+mod checked;
+#[cfg(not(any(informer_shuttle, informer_loom)))]
+mod native;
 
 use std::fmt;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 use std::time::Instant;
 
-pub use parking_lot::{Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
-pub use std::thread::JoinHandle;
+#[cfg(any(informer_shuttle, informer_loom))]
+use checked as imp;
+#[cfg(not(any(informer_shuttle, informer_loom)))]
+use native as imp;
+
+pub use imp::{JoinHandle, Mutex, MutexGuard, RwLock, RwLockReadGuard, RwLockWriteGuard};
+pub(crate) use imp::{atomic, thread_local};
 
 use crate::time::Clock;
 
@@ -20,7 +31,7 @@ use crate::time::Clock;
 /// The rule of use: change the value under the lock, then notify; wait in a loop on the value.
 pub struct Monitor<T> {
     state: Mutex<T>,
-    changed: parking_lot::Condvar,
+    changed: imp::Condvar,
 }
 
 impl<T> fmt::Debug for Monitor<T> {
@@ -32,7 +43,7 @@ impl<T> fmt::Debug for Monitor<T> {
 impl<T> Monitor<T> {
     /// Puts `state` behind a lock.
     pub fn new(state: T) -> Self {
-        Monitor { state: Mutex::new(state), changed: parking_lot::Condvar::new() }
+        Monitor { state: Mutex::new(state), changed: imp::Condvar::new() }
     }
 
     /// Locks the value.
@@ -66,7 +77,7 @@ impl<T: Send + 'static> Monitor<T> {
             return true;
         };
         if clock.is_real() {
-            return !self.changed.wait_until(guard, at).timed_out();
+            return self.changed.wait_until(guard, at);
         }
         let monitor = Arc::downgrade(self);
         let alarm = clock.alarm(
@@ -87,13 +98,11 @@ impl<T: Send + 'static> Monitor<T> {
     }
 }
 
-static LIVE: AtomicUsize = AtomicUsize::new(0);
-
 /// How many threads that this library spawned are running now, in the whole process.
 ///
 /// The process-wide watchdog (`informer-watchdog`) is not counted: it is shared and never ends.
 pub fn live_threads() -> usize {
-    LIVE.load(Ordering::SeqCst)
+    imp::live()
 }
 
 /// Spawns a named, counted thread.
@@ -104,12 +113,12 @@ pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Result<Joi
     struct Live;
     impl Drop for Live {
         fn drop(&mut self) {
-            LIVE.fetch_sub(1, Ordering::SeqCst);
+            imp::count_down();
         }
     }
-    LIVE.fetch_add(1, Ordering::SeqCst);
+    imp::count_up();
     let live = Live; // counted down also when the spawn fails or the body panics
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
+    imp::spawn(name, move || {
         let _live = live;
         body();
     })
