@@ -41,7 +41,7 @@ pub use informer_core::{
     Phase, Registration, Report, Representation, Result, SharedInformer, Snapshot, Stage, Status, Stop,
     Store, SystemClock, WeakInformer,
 };
-pub use informer_core::{kube_core, sync};
+pub use informer_core::{OnStop, kube_core, sync};
 pub use informer_http::{
     Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
     find_resource,
