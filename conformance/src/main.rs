@@ -1,13 +1,14 @@
 //! Runs the suite: `cargo run --release -p informer-conformance [-- FILTER... --FLAG-OF-KUBE-APISERVER...]`.
 //!
-//! Exit status 1 if a case failed or no cluster could be had; 0 otherwise, also where this machine cannot build a
-//! real API server: the last line says so then.
+//! First against the embedded API server, then against a real one, or the cluster that the environment names. Exit
+//! status 1 if a case failed or no cluster could be had; 0 otherwise, also where this machine cannot build a real API
+//! server: the last line says so then.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 
-use informer_conformance::suite::{self, Summary};
-use informer_conformance::{Cluster, StartError};
+use informer_conformance::suite::{self, Summary, TestCluster};
+use informer_conformance::{Cluster, EmbeddedServer, StartError};
 
 fn main() -> ExitCode {
     match run() {
@@ -20,23 +21,36 @@ fn main() -> ExitCode {
 fn run() -> io::Result<bool> {
     let mut out = io::stdout();
     let (flags, filters): (Vec<_>, Vec<_>) = std::env::args().skip(1).partition(|arg| arg.starts_with("--"));
-    let mut cluster = match Cluster::from_env_with(flags) {
-        Ok(cluster) => cluster,
+    let well = match EmbeddedServer::start() {
+        Ok(mut embedded) => suite_on("the embedded API server", &mut embedded, &filters)?,
+        Err(error) => {
+            writeln!(out, "conformance: the embedded API server failed: {}", error.chain())?;
+            false
+        }
+    };
+    match Cluster::from_env_with(flags) {
+        Ok(mut cluster) => Ok(suite_on("the real API server", &mut cluster, &filters)? && well),
         Err(StartError::Unavailable { reason }) => {
-            writeln!(out, "conformance: the real API server was left out, nothing was tested: {reason}")?;
-            return Ok(true);
+            writeln!(out, "conformance: the real API server was left out: {reason}")?;
+            Ok(well)
         }
         Err(error) => {
             writeln!(out, "conformance: {error}")?;
-            return Ok(false);
+            Ok(false)
         }
-    };
-    let Summary { passed, failed, left_out, took, .. } = suite::run(&mut cluster, &filters, &mut out)?;
+    }
+}
+
+/// Runs the cases against one cluster; whether all is well.
+fn suite_on(name: &str, cluster: &mut dyn TestCluster, filters: &[String]) -> io::Result<bool> {
+    let mut out = io::stdout();
+    writeln!(out, "--- {name}")?;
+    let Summary { passed, failed, left_out, took, .. } = suite::run(cluster, filters, &mut out)?;
     let none = if passed + failed + left_out == 0 { "; no case has such a name" } else { "" };
     let seconds = took.as_secs_f64();
     writeln!(
         out,
-        "conformance: {passed} passed, {failed} failed, {left_out} left out in {seconds:.1} s{none}"
+        "conformance: {name}: {passed} passed, {failed} failed, {left_out} left out in {seconds:.1} s{none}"
     )?;
     Ok(failed == 0 && none.is_empty())
 }

@@ -12,7 +12,7 @@ use super::watched::{Watched, refused};
 super::cases! {
     r_26_who_may_not_list_is_told_so_and_heals_when_granted [Nobody],
     an_unknown_authority_is_refused_and_named [Tls],
-    an_unknown_token_is_refused_and_named [Nobody],
+    an_unknown_token_is_refused_and_named [Tokens],
 }
 
 fn r_26_who_may_not_list_is_told_so_and_heals_when_granted(ground: &mut Ground<'_>) -> Result<()> {

@@ -41,6 +41,10 @@ pub trait TestCluster {
 pub enum Ability {
     /// It has the user `nobody`, and RBAC.
     Nobody,
+    /// It lets in nobody whose token it does not know.
+    Tokens,
+    /// It merges by server-side apply.
+    Apply,
     /// It can be restarted.
     Restart,
     /// It speaks TLS.
@@ -70,7 +74,10 @@ impl Cluster {
 impl TestCluster for Cluster {
     fn can(&self, ability: Ability) -> bool {
         match ability {
-            Ability::Nobody | Ability::Restart | Ability::Bare => self.own_server().is_some(),
+            Ability::Nobody | Ability::Tokens | Ability::Restart | Ability::Bare => {
+                self.own_server().is_some()
+            }
+            Ability::Apply => true,
             Ability::Tls => self.admin().is_ok_and(|client| client.server().starts_with("https:")),
         }
     }
@@ -106,6 +113,8 @@ impl fmt::Display for Ability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Ability::Nobody => "user without rights",
+            Ability::Tokens => "list of known tokens",
+            Ability::Apply => "server-side apply",
             Ability::Restart => "server that may be restarted",
             Ability::Tls => "TLS",
             Ability::Bare => "namespaces that stay empty",

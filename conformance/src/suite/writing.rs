@@ -17,7 +17,7 @@ super::cases! {
     what_is_not_there_is_not_found [],
     what_is_there_already_is_not_created [],
     what_the_server_finds_invalid_is_told_field_by_field [],
-    server_side_apply_refuses_other_managers_fields [],
+    server_side_apply_refuses_other_managers_fields [Apply],
     preconditions_protect_a_deletion [],
     a_collection_is_deleted_by_selector [],
     a_status_is_written_apart [],

@@ -22,6 +22,13 @@ pub(super) fn differs(resource: &Resource) -> bool {
     resource.group == "events.k8s.io"
 }
 
+/// The entry of `managedFields` for a stored field, `f:NAME`, where events.k8s.io shows it.
+pub(super) fn seen_field(stored: &str) -> String {
+    let name = stored.strip_prefix("f:").unwrap_or(stored);
+    let renamed = RENAMED.iter().find(|(core, _)| *core == name);
+    renamed.map_or_else(|| stored.to_owned(), |(_, other)| format!("f:{other}"))
+}
+
 /// A stored object as `resource` shows it.
 pub(super) fn seen_as(resource: &Resource, mut stored: Value) -> Value {
     if let (true, Value::Object(map)) = (differs(resource), &mut stored) {

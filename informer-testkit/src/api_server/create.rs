@@ -83,6 +83,7 @@ pub(super) fn prepare(
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
+    defaults::fill_empty(resource, &mut value);
     Ok(value)
 }
 

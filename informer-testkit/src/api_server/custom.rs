@@ -1,4 +1,4 @@
-//! CustomResourceDefinitions: from a definition to the resources that it makes, and back.
+//! `CustomResourceDefinition`s: from a definition to the resources that it makes, and back.
 //!
 //! A definition is established as soon as it is created, by a second change of it, as a real server's controller does
 //! a moment later. When it goes, its objects go before it, and then the watches of them end.

@@ -49,14 +49,16 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
             });
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => within(value, "spec", definition),
-        ("", "events") | ("events.k8s.io", _) => {
-            if let Some(map) = value.as_object_mut() {
-                map.entry("eventTime").or_insert(Value::Null);
-                map.entry("reportingComponent").or_insert_with(|| "".into());
-                map.entry("reportingInstance").or_insert_with(|| "".into());
-            }
-        }
         _ => {}
+    }
+}
+
+/// Fills in what is written even where it is nothing, and so is nobody's.
+pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
+    if resource.storage == "events" {
+        default(value, "eventTime", Value::Null);
+        default(value, "reportingComponent", "".into());
+        default(value, "reportingInstance", "".into());
     }
 }
 

@@ -113,6 +113,11 @@ impl Engine {
         }
     }
 
+    /// Lets watches be opened again.
+    pub(super) fn resume(&self) {
+        self.lock().stopped = false;
+    }
+
     /// What is served now.
     pub(super) fn registry(&self) -> Arc<Registry> {
         Arc::clone(&self.lock().registry)

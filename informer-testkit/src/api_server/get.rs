@@ -74,7 +74,8 @@ pub(super) fn write_value(value: &Value, out: &mut Vec<u8>) {
 }
 
 /// An answer of JSON.
-pub(super) fn json_answer(status: u16, body: Vec<u8>) -> Whole {
+pub(super) fn json_answer(status: u16, mut body: Vec<u8>) -> Whole {
+    body.push(b'\n');
     let headers = vec![
         ("Cache-Control", "no-cache, private".to_owned()),
         ("Content-Type", "application/json".to_owned()),

@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::body::meta_mut;
+use super::convert;
 use super::merge_keys;
 use super::resource::Resource;
 
@@ -37,6 +38,8 @@ pub(super) struct Write {
     pub(super) time: String,
     custom: bool,
     has_status: bool,
+    /// Whether top-level fields have other names than they are stored under.
+    renamed: bool,
 }
 
 impl Write {
@@ -48,6 +51,7 @@ impl Write {
             time,
             custom: resource.custom,
             has_status: resource.has("status"),
+            renamed: convert::differs(resource),
         }
     }
 }
@@ -117,8 +121,9 @@ fn is_of(entry: &Value, write: &Write) -> bool {
 fn entry(write: &Write, fields: Map<String, Value>) -> Value {
     let mut entry = json!({
         "manager": write.manager, "operation": "Update", "apiVersion": write.api_version, "time": write.time,
-        "fieldsType": "FieldsV1", "fieldsV1": fields,
+        "fieldsType": "FieldsV1",
     });
+    entry["fieldsV1"] = Value::Object(fields);
     if !write.subresource.is_empty() {
         entry["subresource"] = write.subresource.clone().into();
     }
@@ -137,6 +142,9 @@ fn fields(write: &Write, old: Option<&Value>, new: &Value) -> Map<String, Value>
             _ if of_status != (write.subresource == "status") => {}
             _ => insert(write, key, old, value, &mut fields),
         }
+    }
+    if write.renamed {
+        return fields.into_iter().map(|(key, inner)| (convert::seen_field(&key), inner)).collect();
     }
     fields
 }

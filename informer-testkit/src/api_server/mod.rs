@@ -7,6 +7,7 @@ mod about;
 mod access;
 mod body;
 mod builtin;
+mod compaction;
 mod convert;
 mod create;
 mod custom;
@@ -28,6 +29,7 @@ mod names;
 mod openapi;
 mod options;
 mod patch;
+mod protobuf;
 mod representation;
 mod resource;
 mod route;
@@ -36,6 +38,8 @@ mod selector;
 mod status;
 mod store;
 mod table;
+#[cfg(test)]
+mod tests;
 #[cfg(feature = "tls")]
 mod tls;
 mod token;
@@ -43,7 +47,7 @@ mod update;
 mod watch;
 
 use std::fmt;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -72,7 +76,7 @@ use http::{Listener, Security, Service};
 /// let now = server.get("configmaps", "default/a")?;
 /// assert_eq!(now["data"]["k"], "2");
 /// assert_ne!(now["metadata"]["resourceVersion"], made["metadata"]["resourceVersion"]);
-/// assert!(server.create("configmaps", made).unwrap_err().is_already_exists());
+/// assert!(server.update("configmaps", made).unwrap_err().is_conflict());
 /// server.delete("configmaps", "default/a")?;
 /// server.stop();
 /// # Ok::<(), informer_core::Error>(())
@@ -85,8 +89,10 @@ use http::{Listener, Security, Service};
 pub struct ApiServer {
     engine: Arc<Engine>,
     listener: Listener,
+    front: Arc<Front>,
+    security: Security,
+    address: SocketAddr,
     url: String,
-    access: Access,
     /// The certificate of the server's authority, as PEM.
     authority: Option<String>,
 }
@@ -130,13 +136,13 @@ impl ApiServer {
     /// ```
     #[must_use]
     pub fn kubeconfig(&self) -> String {
-        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), self.access.token_of(None))
+        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), self.front.access.token_of(None))
     }
 
     /// The same with the token of `user`; without any where that user has none.
     #[must_use]
     pub fn kubeconfig_of(&self, user: &str) -> String {
-        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), self.access.token_of(Some(user)))
+        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), self.front.access.token_of(Some(user)))
     }
 
     /// Writes [`kubeconfig`](ApiServer::kubeconfig) to a file, for `kubectl --kubeconfig`.
@@ -149,6 +155,55 @@ impl ApiServer {
             let what = format!("the kubeconfig cannot be written to {}", path.display());
             Error::new(ErrorKind::Config, what).with_source(error)
         })
+    }
+
+    /// Ends every watch and every connection and comes back at the same address, with its objects.
+    ///
+    /// As a real server does that has forgotten its history: a watch from a version of before is answered 410.
+    ///
+    /// ```
+    /// use informer_testkit::ApiServer;
+    /// use serde_json::json;
+    ///
+    /// let mut server = ApiServer::start()?;
+    /// server.create("configmaps", json!({ "metadata": { "name": "a" } }))?;
+    /// server.restart()?;
+    /// assert_eq!(server.list("configmaps")?.len(), 1);
+    /// server.restart_empty()?;
+    /// assert_eq!(server.list("configmaps")?.len(), 0);
+    /// # Ok::<(), informer_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// When the port has been taken meanwhile, or there is no thread to be had; the server is stopped then.
+    ///
+    /// # Blocking
+    /// As [`stop`](ApiServer::stop).
+    pub fn restart(&mut self) -> Result<()> {
+        self.stop();
+        self.engine.compact();
+        self.engine.resume();
+        self.listen()
+    }
+
+    /// The same without its objects, as a cluster that was set up again: versions start from the bottom.
+    ///
+    /// # Errors
+    /// As [`restart`](ApiServer::restart).
+    ///
+    /// # Blocking
+    /// As [`stop`](ApiServer::stop).
+    pub fn restart_empty(&mut self) -> Result<()> {
+        self.stop();
+        self.engine = Engine::new(Arc::clone(&self.engine.clock));
+        let front = Front { engine: Arc::clone(&self.engine), ..(*self.front).clone() };
+        self.front = Arc::new(front);
+        self.listen()
+    }
+
+    fn listen(&mut self) -> Result<()> {
+        self.listener = Arc::clone(&self.front).listen(listen(self.address)?, &self.security)?;
+        Ok(())
     }
 
     /// Ends every watch, closes every connection and joins every thread. Doing it again does nothing. Objects can
@@ -172,7 +227,7 @@ impl fmt::Debug for ApiServer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ApiServer")
             .field("url", &self.url)
-            .field("access", &self.access)
+            .field("access", &self.front.access)
             .finish_non_exhaustive()
     }
 }
@@ -220,23 +275,25 @@ impl ApiServerBuilder {
     /// When the port is taken, or there is no socket or no thread to be had.
     pub fn start(self) -> Result<ApiServer> {
         let ApiServerBuilder { port, tls, access, clock } = self;
-        let network = |what: String| {
-            move |error: std::io::Error| Error::new(ErrorKind::Network, what).with_source(error)
-        };
-        let socket = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
-            .map_err(network(format!("port {port} of 127.0.0.1 cannot be listened on")))?;
-        let address =
-            socket.local_addr().map_err(network("the listening socket has no address".to_owned()))?;
+        let socket = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
+        let address = socket.local_addr().map_err(|error| {
+            Error::new(ErrorKind::Network, "the listening socket has no address").with_source(error)
+        })?;
         let (security, authority) = security(tls)?;
         let scheme = if authority.is_some() { "https" } else { "http" };
+        let url = format!("{scheme}://{address}");
         let engine = Engine::new(clock);
-        let front =
-            Front { engine: Arc::clone(&engine), access: access.clone(), address: address.to_string() };
-        let listener = Listener::start(socket, security, Arc::new(front)).map_err(|error| {
-            Error::new(ErrorKind::Spawn, "the API server has no thread to accept with").with_source(error)
-        })?;
-        Ok(ApiServer { engine, listener, url: format!("{scheme}://{address}"), access, authority })
+        let front = Arc::new(Front { engine: Arc::clone(&engine), access, address: address.to_string() });
+        let listener = Arc::clone(&front).listen(socket, &security)?;
+        Ok(ApiServer { engine, listener, front, security, address, url, authority })
     }
+}
+
+fn listen(address: SocketAddr) -> Result<TcpListener> {
+    TcpListener::bind(address).map_err(|error| {
+        let what = format!("port {} of {} cannot be listened on", address.port(), address.ip());
+        Error::new(ErrorKind::Network, what).with_source(error)
+    })
 }
 
 #[cfg(feature = "tls")]
@@ -254,11 +311,20 @@ fn security(_: bool) -> Result<(Security, Option<String>)> {
 }
 
 /// What answers HTTP: who may ask, what the server tells of itself, and the engine for all else.
+#[derive(Clone)]
 struct Front {
     engine: Arc<Engine>,
     access: Access,
     /// Host and port, for discovery.
     address: String,
+}
+
+impl Front {
+    fn listen(self: Arc<Self>, socket: TcpListener, security: &Security) -> Result<Listener> {
+        Listener::start(socket, security.clone(), self).map_err(|error| {
+            Error::new(ErrorKind::Spawn, "the API server has no thread to accept with").with_source(error)
+        })
+    }
 }
 
 impl Service for Front {
@@ -267,6 +333,9 @@ impl Service for Front {
             Ok(user) => user,
             Err(status) => return Answer::Whole(status.answer()),
         };
+        if let Err(status) = protobuf::translate(&mut call) {
+            return Answer::Whole(status.answer());
+        }
         let registry = self.engine.registry();
         let own = about::answer(&call, &registry)
             .or_else(|| discovery::answer(&call, &registry, &self.address))

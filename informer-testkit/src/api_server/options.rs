@@ -13,7 +13,6 @@ pub(super) enum Match {
 /// The parameters of a list or a watch.
 #[derive(Clone, Debug)]
 pub(super) struct ListOptions {
-    pub(super) watch: bool,
     pub(super) resource_version: String,
     pub(super) version_match: Option<Match>,
     /// 0: none.
@@ -47,7 +46,6 @@ impl ListOptions {
         // A watch from nowhere is a streaming list that did not say so.
         let legacy = initial_events.is_none() && matches!(resource_version.as_str(), "" | "0");
         Ok(ListOptions {
-            watch,
             resource_version,
             version_match,
             limit: usize::try_from(number(call, "limit")?.unwrap_or_default()).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! What the server serves: one [`Resource`] for each kind in each version, and the [`Registry`] of them.
 //!
-//! A registry never changes: when a CustomResourceDefinition comes or goes, the engine makes another. Whoever holds
+//! A registry never changes: when a `CustomResourceDefinition` comes or goes, the engine makes another. Whoever holds
 //! one sees one consistent set of resources for as long as it likes.
 
 use std::borrow::Cow;
@@ -31,7 +31,7 @@ pub(super) struct Resource {
     pub(super) storage: Cow<'static, str>,
     /// Whether it is the first view of its storage: lines that it tells to watches can be shared.
     pub(super) first: bool,
-    /// Whether a CustomResourceDefinition made it. Such objects are written in another order of fields.
+    /// Whether a `CustomResourceDefinition` made it. Such objects are written in another order of fields.
     pub(super) custom: bool,
     /// Whether its objects count the changes of what is asked of them.
     pub(super) counts_generations: bool,

@@ -294,7 +294,7 @@ impl Status {
     /// As bytes.
     pub(super) fn body(&self) -> Vec<u8> {
         if self.plain {
-            return b"404 page not found\n".to_vec();
+            return b"404 page not found".to_vec();
         }
         serde_json::to_vec(self).expect("a status has nothing that JSON cannot hold")
     }
@@ -313,6 +313,8 @@ impl Status {
             headers.push(("Retry-After", retry.to_string()));
         }
         let status = if self.code == 0 { 200 } else { self.code };
-        Whole { status, headers, body: self.body() }
+        let mut body = self.body();
+        body.push(b'\n');
+        Whole { status, headers, body }
     }
 }

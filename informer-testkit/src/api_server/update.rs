@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::body::{self, meta, meta_mut};
-use super::engine::{Engine, State};
+use super::engine::Engine;
 use super::exchange::{Call, Whole};
 use super::get::{json_answer, object_answer};
 use super::managed::{self, Write};
@@ -80,6 +80,7 @@ pub(super) fn change(
     defaults::fill(resource, &mut value);
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
+    defaults::fill_empty(resource, &mut value);
     if same(&before, &value) {
         return Ok(old);
     }
@@ -87,17 +88,12 @@ pub(super) fn change(
     if body::is_dry(call) {
         return Ok(Arc::new(Object::new(value, old.revision, resource.custom, &[])));
     }
-    Ok(commit(&mut state, resource, &key, value))
-}
-
-/// Stores a state, or removes the object if this state was all that held it.
-fn commit(state: &mut State, resource: &Resource, key: &Key, value: Value) -> Arc<Object> {
-    let due = delete::is_due(&value);
-    let object = state.put(resource, value);
-    if due {
-        state.remove(resource, key);
+    if delete::is_due(&value) {
+        // What held it is gone: it is removed as it was, and the state that was asked for is told but never stored.
+        state.remove(resource, &key);
+        return Ok(Arc::new(Object::new(value, old.revision, resource.custom, &[])));
     }
-    object
+    Ok(state.put(resource, value))
 }
 
 /// Refuses a write of another object, or of another state of this one.

@@ -69,7 +69,7 @@ fn open(engine: &Arc<Engine>, call: &Call, route: &Route, selector: Selector) ->
     let refusal = if options.initial_events {
         (from > current).then(|| Status::too_large(from, current))
     } else {
-        (from < floor).then(|| Status::watch_too_old(from, floor))
+        (from > 0 && from < floor).then(|| Status::watch_too_old(from, floor))
     };
     let namespace = route.namespace.as_deref();
     let initial = if options.initial_events && refusal.is_none() {
@@ -94,7 +94,8 @@ fn open(engine: &Arc<Engine>, call: &Call, route: &Route, selector: Selector) ->
         form,
         headed: false,
         bell,
-        position: if options.initial_events { current } else { from },
+        // Without a version and without what is there, it begins now.
+        position: if options.initial_events || from == 0 { current } else { from },
         end_of_initial: options.initial_events && options.bookmarks,
         initial: initial.into(),
         ready: refusal.iter().map(|status| error_line(status)).collect(),
@@ -286,7 +287,7 @@ impl Watch {
         let mut out = line_head(kind, object.body.len() + 128);
         match self.form {
             Representation::Full => {
-                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out)
+                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out);
             }
             Representation::Metadata => write_partial(object.metadata(), &mut out),
             Representation::Table(include) => {

@@ -5,6 +5,7 @@ use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 
 /// Whether connections speak TLS.
+#[derive(Clone)]
 pub(in crate::api_server) enum Security {
     Plain,
     #[cfg(feature = "tls")]

@@ -1,0 +1,207 @@
+//! What watches tell, when, and how they end.
+
+use serde_json::{Value, json};
+use std::time::Duration;
+
+use super::{Bench, MAPS, short};
+
+/// Lets the watch that waits get its next bookmark or its end.
+fn advance(bench: &Bench, seconds: u64) {
+    bench.clock.wait_for_alarms(1);
+    bench.clock.advance(Duration::from_secs(seconds));
+}
+
+#[test]
+fn a_watch_tells_what_comes_after_its_version() {
+    let bench = Bench::new();
+    bench.config_map("a", "1", "x");
+    let from = bench.revision();
+    let watch = bench.watch(&format!("{MAPS}?watch=1&resourceVersion={from}"));
+    bench.config_map("b", "1", "x");
+    assert_eq!(watch.told(), "ADDED b@7");
+    bench.patch(&format!("{MAPS}/a"), "merge-patch", json!({"data": {"k": "y"}}));
+    assert_eq!(watch.told(), "MODIFIED a@8");
+    bench.done("DELETE", &format!("{MAPS}/a"), Value::Null);
+    assert_eq!(watch.told(), "DELETED a@9");
+    watch.assert_quiet();
+}
+
+#[test]
+fn a_watch_is_of_its_namespace_and_its_resource() {
+    let bench = Bench::new();
+    let all = bench.watch("/api/v1/configmaps?watch=1&resourceVersion=5");
+    let one = bench.watch(&format!("{MAPS}?watch=true&resourceVersion=5"));
+    let single = bench.watch(&format!("{MAPS}/b?watch=true&resourceVersion=5"));
+    bench.done("POST", "/api/v1/namespaces/kube-system/configmaps", json!({"metadata": {"name": "s"}}));
+    bench.done("POST", "/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "t"}}));
+    bench.config_map("a", "1", "x");
+    bench.config_map("b", "1", "x");
+    assert_eq!([all.told(), all.told(), all.told()], ["ADDED s@6", "ADDED a@8", "ADDED b@9"]);
+    assert_eq!([one.told(), one.told()], ["ADDED a@8", "ADDED b@9"]);
+    assert_eq!(single.told(), "ADDED b@9");
+}
+
+#[test]
+fn a_deleted_object_is_told_as_it_last_matched_under_the_version_of_its_end() {
+    let bench = Bench::new();
+    let from = bench.revision();
+    let watch = bench.watch(&format!("{MAPS}?watch=1&resourceVersion={from}&labelSelector=n%3D1"));
+    bench.config_map("a", "1", "x");
+    assert_eq!(watch.told(), "ADDED a@6");
+    bench.patch(
+        &format!("{MAPS}/a"),
+        "merge-patch",
+        json!({"metadata": {"labels": {"n": "2"}}, "data": {"k": "y"}}),
+    );
+    let left = watch.next();
+    assert_eq!(short(&left), "DELETED a@7");
+    assert_eq!(
+        (&left["object"]["metadata"]["labels"]["n"], &left["object"]["data"]["k"]),
+        (&json!("1"), &json!("x"))
+    );
+    bench.done("DELETE", &format!("{MAPS}/a"), Value::Null);
+    bench.config_map("b", "1", "x");
+    assert_eq!(watch.told(), "ADDED b@9", "what had left is not told again");
+}
+
+#[test]
+fn bookmarks_come_once_a_minute_and_before_the_end() {
+    let bench = Bench::new();
+    let from = bench.revision();
+    let watch = bench
+        .watch(&format!("{MAPS}?watch=1&resourceVersion={from}&allowWatchBookmarks=true&timeoutSeconds=100"));
+    advance(&bench, 59);
+    bench.done("POST", "/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "other"}}));
+    advance(&bench, 1);
+    assert_eq!(watch.told(), "BOOKMARK @6", "it is at the newest version, whatever that was about");
+    advance(&bench, 38);
+    assert_eq!(watch.told(), "BOOKMARK @6");
+    advance(&bench, 2);
+    assert_eq!(watch.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_watch_without_a_word_ends_after_half_an_hour_and_has_no_bookmarks() {
+    let bench = Bench::new();
+    let watch = bench.watch(&format!("{MAPS}?watch=1&resourceVersion=5"));
+    bench.clock.wait_for_alarms(1);
+    assert_eq!(bench.clock.advance_to_next(), Duration::from_secs(1800));
+    assert_eq!(watch.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_watch_from_a_version_to_come_is_silent_until_then() {
+    let bench = Bench::new();
+    let watch =
+        bench.watch(&format!("{MAPS}?watch=1&resourceVersion=7&allowWatchBookmarks=true&timeoutSeconds=600"));
+    bench.config_map("a", "1", "x");
+    bench.config_map("b", "1", "x");
+    bench.config_map("c", "1", "x");
+    assert_eq!(watch.told(), "ADDED c@8");
+    let ahead = bench
+        .watch(&format!("{MAPS}?watch=1&resourceVersion=900&allowWatchBookmarks=true&timeoutSeconds=90"));
+    bench.clock.wait_for_alarms(2);
+    bench.clock.advance(Duration::from_secs(90));
+    assert_eq!(ahead.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_streaming_list_from_a_version_to_come_is_refused_in_the_stream() {
+    let bench = Bench::new();
+    let target =
+        format!("{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99");
+    let events = bench.watch(&target).rest();
+    assert_eq!(events[0]["type"], "ERROR");
+    assert_eq!(events[0]["object"]["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
+    assert_eq!(events.len(), 1);
+}
+
+#[test]
+fn without_initial_events_and_without_a_version_a_watch_begins_now() {
+    let bench = Bench::new();
+    bench.config_map("a", "1", "x");
+    let watch =
+        bench.watch(&format!("{MAPS}?watch=1&sendInitialEvents=false&resourceVersionMatch=NotOlderThan"));
+    bench.config_map("b", "1", "x");
+    assert_eq!(watch.told(), "ADDED b@7");
+}
+
+#[test]
+fn what_is_there_is_told_in_chunks_that_end_with_an_event() {
+    let bench = Bench::new();
+    for n in 0..60 {
+        let body = json!({"metadata": {"name": format!("m-{n:02}")}, "data": {"k": "v".repeat(2000)}});
+        bench.done("POST", MAPS, body);
+    }
+    let watch = bench.watch(&format!("{MAPS}?watch=1&allowWatchBookmarks=true"));
+    let told: Vec<String> = (0..60).map(|_| watch.told()).collect();
+    assert_eq!(told[59], "ADDED m-59@65");
+    let end = watch.next();
+    assert_eq!(end["object"]["metadata"]["annotations"]["k8s.io/initial-events-end"], "true");
+}
+
+#[test]
+fn a_watch_that_is_not_asked_while_history_goes_is_told_that_it_is_gone() {
+    let bench = Bench::new();
+    let mut call = Bench::call("GET", &format!("{MAPS}?watch=1&resourceVersion=5"), "");
+    call.headers.clear();
+    let crate::api_server::exchange::Answer::Stream(stream) = bench.engine.answer(&call) else { panic!() };
+    let mut feed = stream.feed;
+    bench.config_map("a", "1", "x");
+    bench.engine.compact();
+    let line = feed.next(&informer_core::Stop::new()).unwrap();
+    let event: Value = serde_json::from_slice(&line).unwrap();
+    assert_eq!((&event["type"], &event["object"]["code"]), (&json!("ERROR"), &json!(410)));
+    assert!(feed.next(&informer_core::Stop::new()).is_none());
+}
+
+#[test]
+fn compaction_does_not_end_a_watch_that_has_seen_everything() {
+    let bench = Bench::new();
+    bench.config_map("a", "1", "x");
+    let from = bench.revision();
+    let watch = bench.watch(&format!("{MAPS}?watch=1&resourceVersion={from}"));
+    bench.done("POST", "/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "other"}}));
+    bench.engine.compact();
+    bench.config_map("b", "1", "x");
+    assert_eq!(watch.told(), "ADDED b@8");
+}
+
+#[test]
+fn stop_ends_every_watch_and_those_to_come() {
+    let bench = Bench::new();
+    let before = bench.watch(&format!("{MAPS}?watch=1&resourceVersion=5"));
+    bench.clock.wait_for_alarms(1);
+    bench.engine.stop();
+    assert_eq!(before.rest(), [] as [Value; 0]);
+    assert_eq!(bench.watch(&format!("{MAPS}?watch=1&resourceVersion=5")).rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn tables_are_told_row_by_row_and_their_columns_once() {
+    let bench = Bench::new();
+    bench.config_map("a", "1", "x");
+    let watch = bench.watch_as(&format!("{MAPS}?watch=1"), "application/json;as=Table;v=v1;g=meta.k8s.io");
+    let first = watch.next();
+    assert_eq!(first["object"]["rows"][0]["cells"][0], "a");
+    assert!(first["object"]["columnDefinitions"].is_array());
+    bench.config_map("b", "1", "x");
+    let second = watch.next();
+    assert_eq!((&second["type"], &second["object"]["rows"][0]["cells"][0]), (&json!("ADDED"), &json!("b")));
+    assert_eq!(second["object"]["columnDefinitions"], Value::Null);
+}
+
+#[test]
+fn events_are_watched_in_both_groups() {
+    let bench = Bench::new();
+    let core = bench.watch("/api/v1/events?watch=1&resourceVersion=5");
+    let other = bench.watch("/apis/events.k8s.io/v1/events?watch=1&resourceVersion=5");
+    let body = json!({"metadata": {"name": "e"}, "note": "n", "regarding": {"name": "web"}, "action": "a"});
+    bench.done("POST", "/apis/events.k8s.io/v1/namespaces/default/events", body);
+    let (core, other) = (core.next(), other.next());
+    assert_eq!((&core["object"]["message"], &core["object"]["apiVersion"]), (&json!("n"), &json!("v1")));
+    assert_eq!(
+        (&other["object"]["note"], &other["object"]["regarding"]["name"]),
+        (&json!("n"), &json!("web"))
+    );
+}
