@@ -140,3 +140,21 @@ fn sources_of_one_name_do_not_fight() {
     assert!(!lines.iter().any(|line| line.contains("b/settings")), "{lines:#?}");
     assert_eq!(value(&server, "b/settings"), Some(json!("of b")));
 }
+
+/// After a write the cache is behind for a moment, and a look in that moment would make the copy a second time: the
+/// server would say that it exists.
+#[test]
+fn it_reads_its_own_writes() {
+    let server = ApiServer::start().unwrap();
+    namespace(&server, "red", true);
+    let program = start(&server);
+    for number in 0..100 {
+        map(&server, &format!("default/settings-{number}"), true, "1");
+        // Every source is looked at again.
+        let note = json!({"metadata": {"annotations": {"note": number.to_string()}}});
+        server.merge_patch("namespaces", "red", note).unwrap();
+    }
+    program.wait_for_lines(100, "copied  red/settings-");
+    let lines = end(program);
+    assert!(!lines.iter().any(|line| line.starts_with("failed")), "{lines:#?}");
+}
