@@ -1,7 +1,5 @@
 //! The suite on the embedded API server, without the cases that restart it: those wait for back-offs.
 
-#![expect(clippy::unwrap_used, reason = "a test may panic")]
-
 use informer_conformance::EmbeddedServer;
 use informer_conformance::suite::{self, Ability, Memory, TestCluster};
 use informer_core::Result;

@@ -41,7 +41,8 @@
 //!
 //! | in place of | there is | to hold in the hand |
 //! |---|---|---|
-//! | an API server | [`FakeSource`] | objects, versions, history, faults; no bytes |
+//! | an API server | [`ApiServer`] | a Kubernetes API server in the process, for any client |
+//! | its source | [`FakeSource`] | objects, versions, history, faults; no bytes |
 //! | an HTTP server | [`ScriptedServer`] with a [`script`] | every byte, every close |
 //! | the clock | [`ManualClock`] | when alarms ring |
 //! | a handler | [`Recorder`] | what it is told, when it blocks or panics |

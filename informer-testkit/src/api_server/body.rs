@@ -43,14 +43,7 @@ fn parse(body: &[u8], resource: &Resource) -> Result<Value> {
     match serde_json::from_slice::<Value>(body) {
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(other) => {
-            let kind = match other {
-                Value::Array(_) => "array",
-                Value::String(_) => "string",
-                Value::Number(_) => "number",
-                Value::Bool(_) => "bool",
-                _ => "null",
-            };
-            Err(refuse(format!("json: cannot unmarshal {kind} into Go value of an object")))
+            Err(refuse(format!("json: cannot unmarshal {} into Go value of an object", type_name(&other))))
         }
         Err(_) => Err(refuse(go_json::fault(body))),
     }
@@ -153,7 +146,32 @@ pub(super) fn tidy(map: &mut Map<String, Value>, resource: &Resource) -> Result<
             _ => {}
         }
     }
+    if resource.group.is_empty() && ["configmaps", "secrets"].contains(&&*resource.plural) {
+        for field in ["data", "binaryData", "stringData"] {
+            let entries = map.get(field).and_then(Value::as_object).into_iter().flatten();
+            if let Some((_, entry)) = entries.into_iter().find(|(_, entry)| !entry.is_string()) {
+                return Err(Status::bad_request(format!(
+                    "{0} in version \"v1\" cannot be handled as a {0}: json: cannot unmarshal {1} into Go struct field \
+                     {0}.{field} of type string",
+                    resource.kind,
+                    type_name(entry)
+                )));
+            }
+        }
+    }
     Ok(())
+}
+
+/// What a real server calls the type of a value.
+pub(super) fn type_name(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+        Value::String(_) => "string",
+        Value::Number(_) => "number",
+        Value::Bool(_) => "bool",
+        Value::Null => "null",
+    }
 }
 
 fn is_empty(value: &Value) -> bool {

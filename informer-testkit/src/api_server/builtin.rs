@@ -112,6 +112,7 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
         custom: false,
         counts_generations: row.generations,
         columns: Vec::new(),
+        schema: None,
         selectable: row.selectable.iter().map(|path| (Cow::Borrowed(*path), split(path))).collect(),
     })
 }

@@ -35,6 +35,12 @@ pub(super) fn seen_as(resource: &Resource, mut stored: Value) -> Value {
         for (core, other) in RENAMED {
             rename(map, core, other);
         }
+        // Core writes these even where they are nothing.
+        for field in ["reportingController", "reportingInstance"] {
+            if map.get(field).is_some_and(|value| value == "") {
+                map.remove(field);
+            }
+        }
         map.entry("deprecatedSource").or_insert_with(|| json!({}));
         map.entry("deprecatedFirstTimestamp").or_insert(Value::Null);
         map.entry("deprecatedLastTimestamp").or_insert(Value::Null);

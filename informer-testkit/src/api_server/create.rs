@@ -13,7 +13,7 @@ use super::resource::Resource;
 use super::route::Route;
 use super::status::{Cause, Result, Status};
 use super::store::{Key, Object};
-use super::{custom, defaults};
+use super::{custom, defaults, schema};
 
 /// The namespaces that every cluster has.
 const FIRST: [&str; 4] = ["default", "kube-node-lease", "kube-public", "kube-system"];
@@ -35,8 +35,12 @@ pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whol
     check_place(&state, route, &value)?;
     let value = prepare(&mut state, resource, value, &write)?;
     let key = Key::new(meta(&value, "namespace"), meta(&value, "name"));
-    if state.store.get(&resource.storage, &key).is_some() {
-        return Err(Status::already_exists(resource, &key.name));
+    if let Some(there) = state.store.get(&resource.storage, &key) {
+        let mut status = Status::already_exists(resource, &key.name);
+        if there.value().pointer("/metadata/deletionTimestamp").is_some() {
+            status.message = format!("object is being deleted: {}", status.message);
+        }
+        return Err(status);
     }
     let object = if body::is_dry(call) {
         std::sync::Arc::new(Object::new(value, 0, resource.custom, &[]))
@@ -80,10 +84,14 @@ pub(super) fn prepare(
         map.remove("status");
     }
     defaults::fill(resource, &mut value);
+    if let Some(schema) = &resource.schema {
+        schema::shape(schema, &mut value);
+    }
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
     defaults::fill_empty(resource, &mut value);
+    defaults::fill_address(resource, &mut value, state.store.revision());
     Ok(value)
 }
 
@@ -118,6 +126,9 @@ pub(super) fn check(resource: &Resource, value: &Value) -> Result<()> {
         );
     }
     custom::check(resource, value, &mut causes);
+    if let Some(schema) = &resource.schema {
+        schema::check(schema, "", value, &mut causes);
+    }
     if causes.is_empty() { Ok(()) } else { Err(Status::invalid(resource, name, causes)) }
 }
 

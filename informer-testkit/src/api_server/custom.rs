@@ -141,6 +141,7 @@ fn resources(definition: &Value) -> Vec<Resource> {
         custom: true,
         counts_generations: true,
         columns: columns(version),
+        schema: version.pointer("/schema/openAPIV3Schema").cloned(),
         selectable: selectable(version),
     });
     served.collect()

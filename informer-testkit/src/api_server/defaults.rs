@@ -16,7 +16,11 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
             if let Some(labels) = labels.as_object_mut() {
                 labels.insert("kubernetes.io/metadata.name".to_owned(), name.into());
             }
-            default(value, "spec", json!({"finalizers": ["kubernetes"]}));
+        }
+        ("", "configmaps") => {
+            if let Some(map) = value.as_object_mut() {
+                map.retain(|_, value| value.as_object().is_none_or(|map| !map.is_empty()));
+            }
         }
         ("", "secrets") => {
             let plain = value.as_object_mut().and_then(|map| map.remove("stringData"));
@@ -35,12 +39,18 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
                 default(port, "targetPort", target);
             }
         }),
-        ("", "pods") => within(value, "spec", pod),
+        ("", "pods") => within(value, "spec", |spec| {
+            spec.entry("enableServiceLinks").or_insert_with(|| true.into());
+            pod(spec);
+        }),
         ("apps", "deployments" | "statefulsets" | "replicasets" | "daemonsets") => {
             let replicas = resource.plural != "daemonsets";
             within(value, "spec", |spec| {
                 if replicas {
                     spec.entry("replicas").or_insert_with(|| 1.into());
+                }
+                if resource.plural == "deployments" {
+                    deployment(spec);
                 }
                 let template = spec.get_mut("template").and_then(Value::as_object_mut);
                 if let Some(inner) = template.and_then(|t| t.get_mut("spec")).and_then(Value::as_object_mut) {
@@ -53,13 +63,35 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Fills in what is written even where it is nothing, and so is nobody's.
+/// Fills in what is nobody's: what is written even where it is nothing, and what the server sees to.
 pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
-    if resource.storage == "events" {
-        default(value, "eventTime", Value::Null);
-        default(value, "reportingComponent", "".into());
-        default(value, "reportingInstance", "".into());
+    match &*resource.storage {
+        "events" => {
+            default(value, "source", json!({}));
+            default(value, "firstTimestamp", Value::Null);
+            default(value, "lastTimestamp", Value::Null);
+            default(value, "eventTime", Value::Null);
+            default(value, "reportingComponent", "".into());
+            default(value, "reportingInstance", "".into());
+        }
+        "namespaces" => default(value, "spec", json!({"finalizers": ["kubernetes"]})),
+        _ => {}
     }
+}
+
+/// Gives a Service that asks for one an address: another for each `number` within a range that is long enough.
+pub(super) fn fill_address(resource: &Resource, value: &mut Value, number: u64) {
+    if resource.storage != "services" {
+        return;
+    }
+    within(value, "spec", |spec| {
+        if spec.get("type").is_some_and(|kind| kind == "ExternalName") || spec.contains_key("clusterIP") {
+            return;
+        }
+        let address = format!("10.96.{}.{}", (number >> 8) & 0xff, number & 0xff);
+        spec.insert("clusterIPs".to_owned(), json!([address]));
+        spec.insert("clusterIP".to_owned(), address.into());
+    });
 }
 
 /// Fills in the status of a new object.
@@ -107,6 +139,19 @@ fn pod(spec: &mut Map<String, Value>) {
         }
         for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
             default(port, "protocol", "TCP".into());
+        }
+    }
+}
+
+fn deployment(spec: &mut Map<String, Value>) {
+    spec.entry("progressDeadlineSeconds").or_insert_with(|| 600.into());
+    spec.entry("revisionHistoryLimit").or_insert_with(|| 10.into());
+    let strategy = spec.entry("strategy").or_insert_with(|| json!({}));
+    default(strategy, "type", "RollingUpdate".into());
+    if strategy["type"] == "RollingUpdate" {
+        default(strategy, "rollingUpdate", json!({}));
+        for field in ["maxSurge", "maxUnavailable"] {
+            default(&mut strategy["rollingUpdate"], field, "25%".into());
         }
     }
 }

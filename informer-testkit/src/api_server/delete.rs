@@ -95,6 +95,10 @@ fn delete(state: &mut State, resource: &Resource, object: &Arc<Object>, now: &st
     let is_namespace = resource.storage == "namespaces";
     let is_definition = resource.storage == super::custom::STORAGE;
     if !is_namespace && !is_definition && !has_finalizers(&value) {
+        if resource.storage == "pods" {
+            // A Pod is marked first, for its node to see; here, where there is none, it goes at once.
+            state.put(resource, marked(value, false, false, now));
+        }
         return match state.remove(resource, &object.key) {
             Some(last) => Outcome::Gone(last),
             None => Outcome::Marked(Arc::clone(object)),

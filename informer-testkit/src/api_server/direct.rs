@@ -27,7 +27,7 @@ impl ApiServer {
         let resource = self.resource(resource)?;
         let namespace = text(&object, "namespace");
         let path = collection(&resource, namespace);
-        self.write("POST", path, "application/json", typed(&resource, object))
+        self.write("POST", path, "application/json", &typed(&resource, object))
     }
 
     /// Replaces an object, which says its own name; answers it as it is stored.
@@ -39,14 +39,14 @@ impl ApiServer {
     pub fn update(&self, resource: &str, object: Value) -> Result<Value> {
         let resource = self.resource(resource)?;
         let path = item(&resource, text(&object, "namespace"), text(&object, "name"))?;
-        self.write("PUT", path, "application/json", typed(&resource, object))
+        self.write("PUT", path, "application/json", &typed(&resource, object))
     }
 
     /// Merges `patch` (RFC 7396) into an object; answers it as it is stored.
     ///
     /// # Errors
     /// As [`create`](ApiServer::create).
-    pub fn merge_patch(&self, resource: &str, key: &str, patch: Value) -> Result<Value> {
+    pub fn merge_patch(&self, resource: &str, key: &str, patch: &Value) -> Result<Value> {
         let path = self.path(resource, key)?;
         self.write("PATCH", path, "application/merge-patch+json", patch)
     }
@@ -55,7 +55,7 @@ impl ApiServer {
     ///
     /// # Errors
     /// As [`create`](ApiServer::create); [`ErrorKind::NotFound`] too where the resource has no such part.
-    pub fn patch_status(&self, resource: &str, key: &str, patch: Value) -> Result<Value> {
+    pub fn patch_status(&self, resource: &str, key: &str, patch: &Value) -> Result<Value> {
         let path = format!("{}/status", self.path(resource, key)?);
         self.write("PATCH", path, "application/merge-patch+json", patch)
     }
@@ -66,7 +66,7 @@ impl ApiServer {
     /// As [`create`](ApiServer::create).
     pub fn delete(&self, resource: &str, key: &str) -> Result<()> {
         let path = self.path(resource, key)?;
-        self.call(Call { method: "DELETE".to_owned(), path, ..Call::default() }).map(|_| ())
+        self.call(&Call { method: "DELETE".to_owned(), path, ..Call::default() }).map(|_| ())
     }
 
     /// An object as it is now.
@@ -75,7 +75,7 @@ impl ApiServer {
     /// As [`create`](ApiServer::create).
     pub fn get(&self, resource: &str, key: &str) -> Result<Value> {
         let path = self.path(resource, key)?;
-        self.call(Call { method: "GET".to_owned(), path, ..Call::default() })
+        self.call(&Call { method: "GET".to_owned(), path, ..Call::default() })
     }
 
     /// All objects of a resource, in every namespace, by key.
@@ -85,7 +85,7 @@ impl ApiServer {
     pub fn list(&self, resource: &str) -> Result<Vec<Value>> {
         let resource = self.resource(resource)?;
         let path = collection_of_all(&resource);
-        let mut list = self.call(Call { method: "GET".to_owned(), path, ..Call::default() })?;
+        let mut list = self.call(&Call { method: "GET".to_owned(), path, ..Call::default() })?;
         match list["items"].take() {
             // Items of built-in lists leave out what the list says.
             Value::Array(items) => Ok(items.into_iter().map(|item| typed(&resource, item)).collect()),
@@ -106,8 +106,8 @@ impl ApiServer {
         item(&*self.resource(resource)?, namespace, name)
     }
 
-    fn write(&self, method: &str, path: String, media: &str, body: Value) -> Result<Value> {
-        self.call(Call {
+    fn write(&self, method: &str, path: String, media: &str, body: &Value) -> Result<Value> {
+        self.call(&Call {
             method: method.to_owned(),
             path,
             query: vec![("fieldManager".to_owned(), MANAGER.to_owned())],
@@ -117,8 +117,8 @@ impl ApiServer {
         })
     }
 
-    fn call(&self, call: Call) -> Result<Value> {
-        let Answer::Whole(answer) = self.engine.answer(&call) else {
+    fn call(&self, call: &Call) -> Result<Value> {
+        let Answer::Whole(answer) = self.engine.answer(call) else {
             return Err(Error::new(ErrorKind::Internal, "the server streams where it should answer"));
         };
         if answer.status < 300 {

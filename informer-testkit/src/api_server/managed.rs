@@ -19,15 +19,22 @@ const MAPS: &[&str] = &[
     "labels",
     "limits",
     "matchLabels",
-    "nodeSelector",
     "requests",
+    "resources",
     "rollingUpdate",
     "stringData",
 ];
 
 /// Objects that are written as one.
-const ATOMIC: &[&str] =
-    &["involvedObject", "regarding", "selector", "fieldRef", "secretKeyRef", "configMapKeyRef"];
+const ATOMIC: &[&str] = &[
+    "configMapKeyRef",
+    "fieldRef",
+    "involvedObject",
+    "nodeSelector",
+    "regarding",
+    "secretKeyRef",
+    "selector",
+];
 
 /// Who writes, and when.
 #[derive(Clone, Debug)]
@@ -223,9 +230,17 @@ fn list_difference(
         for (key, value) in item.as_object().into_iter().flatten() {
             insert(write, key, before.and_then(|before| before.get(key)), value, &mut fields);
         }
-        if !fields.is_empty() {
-            inner.insert(format!("k:{}", json!({merge_key: name})), Value::Object(fields));
+        if fields.is_empty() {
+            continue;
         }
+        let mut name = json!({ merge_key: name });
+        match key {
+            // Owners are written as one; ports are told apart by their protocol too.
+            "ownerReferences" => fields.clear(),
+            "ports" => name["protocol"] = item.get("protocol").cloned().unwrap_or_default(),
+            _ => {}
+        }
+        inner.insert(format!("k:{name}"), Value::Object(fields));
     }
     (!inner.is_empty()).then_some(inner)
 }

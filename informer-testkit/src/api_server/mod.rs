@@ -34,6 +34,7 @@ mod representation;
 mod resource;
 mod route;
 mod scale;
+mod schema;
 mod selector;
 mod status;
 mod store;
@@ -72,7 +73,7 @@ use http::{Listener, Security, Service};
 /// let server = ApiServer::start()?;
 /// // Any client can talk to it, through `server.url()` or `server.kubeconfig()`; tests write without one.
 /// let made = server.create("configmaps", json!({ "metadata": { "name": "a" }, "data": { "k": "1" } }))?;
-/// server.merge_patch("configmaps", "default/a", json!({ "data": { "k": "2" } }))?;
+/// server.merge_patch("configmaps", "default/a", &json!({ "data": { "k": "2" } }))?;
 /// let now = server.get("configmaps", "default/a")?;
 /// assert_eq!(now["data"]["k"], "2");
 /// assert_ne!(now["metadata"]["resourceVersion"], made["metadata"]["resourceVersion"]);

@@ -1,4 +1,4 @@
-//! What OpenAPI is asked for by kubectl: whether the server checks the fields of what it is sent.
+//! What `OpenAPI` is asked for by kubectl: whether the server checks the fields of what it is sent.
 //!
 //! kubectl looks up `fieldValidation` among the parameters of a kind's PATCH, and sends objects without checking them
 //! itself where it is there. There are no schemas: `kubectl explain` finds nothing.
@@ -9,7 +9,7 @@ use super::exchange::{Call, Whole};
 use super::resource::{Registry, Resource};
 use super::status::Status;
 
-/// Answers the paths of OpenAPI v3; `None` for every other path.
+/// Answers the paths of `OpenAPI` v3; `None` for every other path.
 pub(super) fn answer(call: &Call, registry: &Registry) -> Option<Whole> {
     let rest = call.path.strip_prefix("/openapi/v3")?;
     if call.method != "GET" {

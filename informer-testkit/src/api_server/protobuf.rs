@@ -245,7 +245,7 @@ fn read(bytes: &[u8], fields: &[Field], place: &str) -> Outcome<Map<String, Valu
             }
         };
         match (field.is, value) {
-            (Text, Wire::Bytes(bytes)) if bytes.is_empty() => {}
+            (Text, Wire::Bytes([])) => {}
             (Text, Wire::Bytes(bytes)) => drop(object.insert(name.to_owned(), text(bytes)?.into())),
             (Texts, Wire::Bytes(bytes)) => many(&mut object, text(bytes)?.into()),
             (Number, Wire::Number(0)) | (Flag, Wire::Number(0)) => {}
@@ -272,7 +272,7 @@ fn read(bytes: &[u8], fields: &[Field], place: &str) -> Outcome<Map<String, Valu
                 object.insert(name.to_owned(), Value::Object(read(bytes, fields, name)?));
             }
             (Many(fields), Wire::Bytes(bytes)) => {
-                many(&mut object, Value::Object(read(bytes, fields, name)?))
+                many(&mut object, Value::Object(read(bytes, fields, name)?));
             }
             _ => return Err(format!("{place}.{name} is of another type")),
         }

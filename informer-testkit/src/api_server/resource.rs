@@ -37,6 +37,8 @@ pub(super) struct Resource {
     pub(super) counts_generations: bool,
     /// What `additionalPrinterColumns` says, for tables; only of custom resources.
     pub(super) columns: Vec<Column>,
+    /// What the fields of its objects may be; only of custom resources.
+    pub(super) schema: Option<serde_json::Value>,
     /// What can be selected by, besides name and namespace: label of the selector, path to the value.
     pub(super) selectable: Vec<(Cow<'static, str>, Vec<String>)>,
 }

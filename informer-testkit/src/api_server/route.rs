@@ -30,10 +30,8 @@ impl Route {
             _ => return Err(Status::no_page()),
         };
         let lost = || {
-            // The core group answers whatever the version; of the others only what is built in does.
-            let served = |r: &Arc<Resource>| {
-                r.group == group && (group.is_empty() || r.version == version) && !r.custom
-            };
+            // A group that is built in answers whatever the version; of the others only what is there does.
+            let served = |r: &Arc<Resource>| r.group == group && !r.custom;
             if registry.resources().iter().any(served) { Status::no_resource() } else { Status::no_page() }
         };
         let find = |plural: &str| registry.find(group, version, plural).cloned();

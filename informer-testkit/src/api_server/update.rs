@@ -15,7 +15,7 @@ use super::resource::Resource;
 use super::route::Route;
 use super::status::{Cause, Result, Status};
 use super::store::{Key, Object};
-use super::{create, defaults, delete, scale};
+use super::{create, defaults, delete, scale, schema};
 
 /// Who came first is told in these words.
 const MODIFIED: &str =
@@ -78,6 +78,9 @@ pub(super) fn change(
     check_identity(resource, &old, &asked, name, call.method == "PUT" && route.subresource != "scale")?;
     let mut value = merged(resource, &before, asked, &route.subresource);
     defaults::fill(resource, &mut value);
+    if let Some(schema) = &resource.schema {
+        schema::shape(schema, &mut value);
+    }
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
     defaults::fill_empty(resource, &mut value);
@@ -122,9 +125,8 @@ fn check_identity(
     if matches!(told, "" | "0") {
         if replaced && needs_version(resource) {
             let cause = Cause::invalid("metadata.resourceVersion", "0", "must be specified for an update");
-            let kind = if resource.custom { &resource.plural } else { &resource.kind };
-            let group = &resource.group;
-            return Err(Status::invalid_kind(group, kind, name, vec![cause]));
+            // Told of the resource, where other values that cannot be are told of the kind.
+            return Err(Status::invalid_kind(&resource.group, &resource.plural, name, vec![cause]));
         }
         return Ok(());
     }
@@ -168,6 +170,9 @@ fn merged(resource: &Resource, before: &Value, asked: Value, subresource: &str) 
         map.remove("kind");
         map.remove("apiVersion");
     }
+    if resource.storage == "services" {
+        keep_address(before, &mut value);
+    }
     let old = before.get("metadata").and_then(Value::as_object);
     let metadata = meta_mut(&mut value);
     for field in [
@@ -186,6 +191,17 @@ fn merged(resource: &Resource, before: &Value, asked: Value, subresource: &str) 
     }
     metadata.remove("selfLink");
     value
+}
+
+/// A Service keeps its address where a replacement leaves it open.
+fn keep_address(before: &Value, after: &mut Value) {
+    for field in ["clusterIP", "clusterIPs"] {
+        let old = before.get("spec").and_then(|spec| spec.get(field));
+        let spec = after.get_mut("spec").and_then(Value::as_object_mut);
+        if let (Some(old), Some(spec)) = (old, spec) {
+            spec.entry(field).or_insert_with(|| old.clone());
+        }
+    }
 }
 
 fn put(map: &mut serde_json::Map<String, Value>, field: &str, value: Option<Value>) {

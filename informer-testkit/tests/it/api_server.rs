@@ -221,9 +221,9 @@ fn rust_writes_what_clients_read() {
     assert!(stale.is_conflict() && stale.status().is_some(), "{stale}");
     let key = "kube-system/web";
     let patched =
-        server.patch_status("deployments.apps", key, json!({ "status": { "readyReplicas": 1 } })).unwrap();
+        server.patch_status("deployments.apps", key, &json!({ "status": { "readyReplicas": 1 } })).unwrap();
     assert_eq!((&patched["status"]["readyReplicas"], &patched["spec"]["replicas"]), (&json!(1), &json!(3)));
-    assert_eq!(server.list("deployments.apps").unwrap(), [patched.clone()]);
+    assert_eq!(server.list("deployments.apps").unwrap(), std::slice::from_ref(&patched));
     assert_eq!(server.get("deployments.apps", key).unwrap(), patched);
     server.delete("deployments.apps", key).unwrap();
     assert!(server.get("deployments.apps", key).unwrap_err().is_not_found());
@@ -247,7 +247,7 @@ fn what_rust_may_not_write_says_why() {
         assert!(server.get("configmaps", key).is_err(), "{key}");
         assert!(server.delete("configmaps", key).is_err(), "{key}");
     }
-    assert!(server.patch_status("configmaps", "a", json!({})).unwrap_err().is_not_found());
+    assert!(server.patch_status("configmaps", "a", &json!({})).unwrap_err().is_not_found());
 }
 
 #[test]

@@ -77,7 +77,7 @@ fn a_body_over_the_limit_is_refused_with_a_status() {
     assert!(wire.is_at_end());
     let mut chunked = Wire::new(&server);
     chunked.send(format!("POST {CONFIG_MAPS} HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"));
-    chunked.send(format!("{:x}\r\n", most)).send(vec![b'x'; most]).send("\r\n1\r\nx\r\n0\r\n\r\n");
+    chunked.send(format!("{most:x}\r\n")).send(vec![b'x'; most]).send("\r\n1\r\nx\r\n0\r\n\r\n");
     assert_eq!(chunked.answer().status, 413);
     // One that says it would wait is told before it sends.
     let mut asks = Wire::new(&server);

@@ -4,6 +4,8 @@
 
 mod api_server;
 mod api_server_http;
+#[cfg(feature = "tls")]
+mod api_server_tls;
 mod clock;
 mod oracle;
 mod record;

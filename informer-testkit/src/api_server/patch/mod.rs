@@ -97,7 +97,7 @@ impl Patch {
             "application/json-patch+json" => Ok(Patch::Json(json::read(&call.body)?)),
             "application/merge-patch+json" => {
                 let value = serde_json::from_slice(&call.body).map_err(no_json)?;
-                Ok(Patch::Merge(object(value)?))
+                Ok(Patch::Merge(object(value, "error decoding patch: ")?))
             }
             "application/strategic-merge-patch+json" if resource.custom => {
                 let known =
@@ -106,7 +106,7 @@ impl Patch {
             }
             "application/strategic-merge-patch+json" => {
                 let value = serde_json::from_slice(&call.body).map_err(no_json)?;
-                Ok(Patch::Strategic(object(value)?))
+                Ok(Patch::Strategic(object(value, "")?))
             }
             _ => Err(Status::unsupported_patch()),
         }
@@ -122,17 +122,13 @@ impl Patch {
     }
 }
 
-fn object(value: Value) -> Result<Value> {
-    let kind = match &value {
-        Value::Object(_) => return Ok(value),
-        Value::Array(_) => "array",
-        Value::String(_) => "string",
-        Value::Number(_) => "number",
-        Value::Bool(_) => "bool",
-        Value::Null => "null",
-    };
+fn object(value: Value, context: &str) -> Result<Value> {
+    if value.is_object() {
+        return Ok(value);
+    }
+    let kind = body::type_name(&value);
     Err(Status::bad_request(format!(
-        "error decoding patch: json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
+        "{context}json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
     )))
 }
 

@@ -47,7 +47,13 @@ fn merge(map: &mut Map<String, Value>, patch: &Map<String, Value>) {
         } else {
             match (map.get_mut(key), change) {
                 (Some(Value::Object(mine)), Value::Object(change)) => merge(mine, change),
-                (Some(Value::Array(mine)), Value::Array(change)) => merge_list(key, mine, change),
+                (Some(Value::Array(mine)), Value::Array(change)) => {
+                    let before = mine.clone();
+                    merge_list(key, mine, change);
+                    if !patch.contains_key(&format!("{ORDER}{key}")) {
+                        arrange(key, mine, change, &before);
+                    }
+                }
                 _ => drop(map.insert(key.clone(), stripped(change))),
             }
         }
@@ -92,6 +98,31 @@ fn merge_list(list: &str, mine: &mut Vec<Value>, change: &[Value]) {
             mine.push(stripped(item));
         }
     }
+}
+
+/// Puts what a patch names first, in its order, but for items that have stood before one of those.
+fn arrange(list: &str, items: &mut Vec<Value>, change: &[Value], before: &[Value]) {
+    let key = merge_keys::of(list, items.first());
+    if key.is_none() && !merge_keys::is_set(list) {
+        return; // a list that is replaced is as the patch has it
+    }
+    let same = |a: &Value, b: &Value| match key {
+        Some(key) => a.get(key).is_some() && a.get(key) == b.get(key),
+        None => a == b,
+    };
+    let place = |all: &[Value], item: &Value| all.iter().position(|other| same(other, item));
+    let (mut named, others): (Vec<_>, Vec<_>) =
+        items.drain(..).partition(|item| place(change, item).is_some());
+    named.sort_by_key(|item| place(change, item));
+    let mut others = others.into_iter().peekable();
+    for item in named {
+        let stood = place(before, &item);
+        while let Some(other) = others.next_if(|other| stood.is_some() && place(before, other) < stood) {
+            items.push(other);
+        }
+        items.push(item);
+    }
+    items.extend(others);
 }
 
 /// Puts items in the order that is asked for; those it does not name stay behind what they stood behind.

@@ -40,7 +40,7 @@ fn strategic_patches_merge_lists_that_are_maps() {
         (
             json!({"spec": {"containers": [{"name": "c", "env": [{"name": "B", "value": "2"}]}]}}),
             "/spec/containers/0/env",
-            json!([{"name": "A", "value": "1"}, {"name": "B", "value": "2"}]),
+            json!([{"name": "B", "value": "2"}, {"name": "A", "value": "1"}]),
         ),
         (
             json!({"spec": {"containers": [{"name": "c", "ports": [{"containerPort": 80, "name": "web"}]}]}}),

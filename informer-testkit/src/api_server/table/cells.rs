@@ -13,10 +13,13 @@ use crate::api_server::resource::Resource;
 /// Name, type and priority; what has a priority above 0 is for `-o wide`.
 type Column = (&'static str, &'static str, i64);
 
+/// How an object fills the columns of its kind.
+type Cells = fn(&Value, Timestamp) -> Vec<Value>;
+
 /// The columns of a kind, and how an object fills them.
 pub(super) struct Layout {
     pub(super) columns: &'static [Column],
-    pub(super) cells: fn(&Value, Timestamp) -> Vec<Value>,
+    pub(super) cells: Cells,
 }
 
 const NAME: Column = ("Name", "string", 0);
@@ -36,26 +39,25 @@ const fn wide(name: &'static str) -> Column {
 
 impl Layout {
     pub(super) fn of(resource: &Resource) -> Layout {
-        let (columns, cells): (&'static [Column], fn(&Value, Timestamp) -> Vec<Value>) =
-            match (&*resource.group, &*resource.plural) {
-                ("", "pods") => (PODS, pod),
-                ("", "configmaps") => (CONFIG_MAPS, config_map),
-                ("", "secrets") => (SECRETS, secret),
-                ("", "services") => (SERVICES, service),
-                ("", "nodes") => (NODES, node),
-                ("", "namespaces") => (NAMESPACES, namespace),
-                ("" | "events.k8s.io", "events") => (EVENTS, event),
-                ("apps", "deployments") => (DEPLOYMENTS, deployment),
-                ("apps", "replicasets") | ("", "replicationcontrollers") => (REPLICA_SETS, replica_set),
-                ("apps", "statefulsets") => (STATEFUL_SETS, stateful_set),
-                ("apps", "daemonsets") => (DAEMON_SETS, daemon_set),
-                ("coordination.k8s.io", "leases") => (LEASES, lease),
-                ("rbac.authorization.k8s.io", "roles" | "clusterroles") => {
-                    (&[NAME, ("Created At", "date", 0)], created)
-                }
-                ("apiextensions.k8s.io", _) => (DEFINITIONS, definition),
-                _ => (&[NAME, AGE], generic),
-            };
+        let (columns, cells): (&'static [Column], Cells) = match (&*resource.group, &*resource.plural) {
+            ("", "pods") => (PODS, pod),
+            ("", "configmaps") => (CONFIG_MAPS, config_map),
+            ("", "secrets") => (SECRETS, secret),
+            ("", "services") => (SERVICES, service),
+            ("", "nodes") => (NODES, node),
+            ("", "namespaces") => (NAMESPACES, namespace),
+            ("" | "events.k8s.io", "events") => (EVENTS, event),
+            ("apps", "deployments") => (DEPLOYMENTS, deployment),
+            ("apps", "replicasets") | ("", "replicationcontrollers") => (REPLICA_SETS, replica_set),
+            ("apps", "statefulsets") => (STATEFUL_SETS, stateful_set),
+            ("apps", "daemonsets") => (DAEMON_SETS, daemon_set),
+            ("coordination.k8s.io", "leases") => (LEASES, lease),
+            ("rbac.authorization.k8s.io", "roles" | "clusterroles") => {
+                (&[NAME, ("Created At", "date", 0)], created)
+            }
+            ("apiextensions.k8s.io", _) => (DEFINITIONS, definition),
+            _ => (&[NAME, AGE], generic),
+        };
         Layout { columns, cells }
     }
 }
@@ -475,24 +477,23 @@ fn daemon_set(object: &Value, now: Timestamp) -> Vec<Value> {
 }
 
 fn definition(object: &Value, _: Timestamp) -> Vec<Value> {
-    let names = |pointer: &str, field: &str| {
-        let names = list(object, pointer).iter().filter_map(|entry| match field {
-            "" => entry.as_str(),
-            field => entry[field].as_str(),
-        });
-        json!(joined(names, ""))
-    };
+    // What is stored and what is served no longer is said in words.
+    let versions = list(object, "/spec/versions").iter().map(|version| {
+        let name = at(version, "/name");
+        if version["storage"] == true { format!("{name}(storage)") } else { name.to_owned() }
+    });
+    let short = list(object, "/spec/names/shortNames").iter().filter_map(Value::as_str);
     let established = list(object, "/status/conditions")
         .iter()
         .any(|condition| condition["type"] == "Established" && condition["status"] == "True");
     vec![
         name(object),
         json!(at(object, "/spec/scope")),
-        names("/spec/versions", "name"),
+        json!(joined(versions, "")),
         object["metadata"]["creationTimestamp"].clone(),
         json!(at(object, "/spec/group")),
         json!(at(object, "/spec/names/kind")),
-        names("/spec/names/shortNames", ""),
+        json!(joined(short, "")),
         json!(established),
     ]
 }

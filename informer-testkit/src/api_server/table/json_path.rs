@@ -1,4 +1,4 @@
-//! The JSONPath that `additionalPrinterColumns` may use: fields, indexes, and filters on equality.
+//! The `JSONPath` that `additionalPrinterColumns` may use: fields, indexes, and filters on equality.
 //!
 //! A path is either understood as a whole or finds nothing.
 

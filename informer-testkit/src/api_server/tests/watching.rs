@@ -101,7 +101,10 @@ fn a_watch_from_a_version_to_come_is_silent_until_then() {
     let ahead = bench
         .watch(&format!("{MAPS}?watch=1&resourceVersion=900&allowWatchBookmarks=true&timeoutSeconds=90"));
     bench.clock.wait_for_alarms(2);
-    bench.clock.advance(Duration::from_secs(90));
+    bench.clock.advance(Duration::from_secs(60));
+    assert_eq!(watch.told(), "BOOKMARK @8");
+    bench.clock.wait_for_alarms(2);
+    bench.clock.advance(Duration::from_secs(30));
     assert_eq!(ahead.rest(), [] as [Value; 0]);
 }
 

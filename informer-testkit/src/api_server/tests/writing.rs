@@ -401,6 +401,18 @@ fn scale_is_read_and_written() {
 }
 
 #[test]
+fn services_get_an_address_and_keep_it() {
+    let bench = Bench::new();
+    let services = "/api/v1/namespaces/default/services";
+    let body = |name: &str| json!({"metadata": {"name": name}, "spec": {"ports": [{"port": 80}]}});
+    let one = bench.done("POST", services, body("a"));
+    let two = bench.done("POST", services, body("b"));
+    assert_ne!(one["spec"]["clusterIP"], two["spec"]["clusterIP"]);
+    let after = bench.done("PUT", &format!("{services}/a"), body("a"));
+    assert_eq!(after["spec"], one["spec"]);
+}
+
+#[test]
 fn secrets_take_plain_text() {
     let bench = Bench::new();
     let body = json!({"metadata": {"name": "s"}, "stringData": {"a": "b"}});
