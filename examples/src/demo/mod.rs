@@ -99,8 +99,8 @@ fn live(server: &ApiServer, mut life: Life, stop: &Stop) {
 fn carry_out(server: &ApiServer, change: Change) -> Result<()> {
     match change {
         Change::Create(resource, object) => server.create(resource, object).map(drop),
-        Change::Patch(resource, key, patch) => server.merge_patch(resource, &key, patch).map(drop),
-        Change::PatchStatus(resource, key, patch) => server.patch_status(resource, &key, patch).map(drop),
+        Change::Patch(resource, key, patch) => server.merge_patch(resource, &key, &patch).map(drop),
+        Change::PatchStatus(resource, key, patch) => server.patch_status(resource, &key, &patch).map(drop),
         Change::Delete(resource, key) => server.delete(resource, &key).map(drop),
     }
 }

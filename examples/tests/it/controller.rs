@@ -46,10 +46,10 @@ fn a_copy_comes_changes_and_goes_with_its_reasons() {
     // Another namespace, another value, a copy that somebody has changed, one that somebody has deleted.
     namespace(&server, "blue", true);
     program.wait_for("copied  blue/settings");
-    server.merge_patch("configmaps", "default/settings", json!({"data": {"k": "2"}})).unwrap();
+    server.merge_patch("configmaps", "default/settings", &json!({"data": {"k": "2"}})).unwrap();
     program.wait_for_lines(2, "copied  blue/settings");
     program.wait_for_lines(2, "copied  red/settings");
-    server.merge_patch("configmaps", "red/settings", json!({"data": {"k": "mine"}})).unwrap();
+    server.merge_patch("configmaps", "red/settings", &json!({"data": {"k": "mine"}})).unwrap();
     program.wait_for_lines(3, "copied  red/settings");
     server.delete("configmaps", "blue/settings").unwrap();
     program.wait_for_lines(3, "copied  blue/settings");
@@ -58,10 +58,10 @@ fn a_copy_comes_changes_and_goes_with_its_reasons() {
 
     // A namespace loses its label, and then the source its own.
     let unlabelled = |label: &str| json!({"metadata": {"labels": {label: null}}});
-    server.merge_patch("namespaces", "red", unlabelled("copy.example.com/target")).unwrap();
+    server.merge_patch("namespaces", "red", &unlabelled("copy.example.com/target")).unwrap();
     program.wait_for("removed red/settings");
     assert_eq!(value(&server, "red/settings"), None);
-    server.merge_patch("configmaps", "default/settings", unlabelled("copy.example.com/source")).unwrap();
+    server.merge_patch("configmaps", "default/settings", &unlabelled("copy.example.com/source")).unwrap();
     program.wait_for("removed blue/settings");
     assert_eq!(value(&server, "blue/settings"), None);
 
@@ -152,7 +152,7 @@ fn it_reads_its_own_writes() {
         map(&server, &format!("default/settings-{number}"), true, "1");
         // Every source is looked at again.
         let note = json!({"metadata": {"annotations": {"note": number.to_string()}}});
-        server.merge_patch("namespaces", "red", note).unwrap();
+        server.merge_patch("namespaces", "red", &note).unwrap();
     }
     program.wait_for_lines(100, "copied  red/settings-");
     let lines = end(program);
