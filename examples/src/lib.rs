@@ -1,9 +1,23 @@
-//! What the examples share: a way to end in one clear line, and a stop that signals set.
+//! What the examples share, so that each shows only what it is about: a command line ([`About`]), a cluster for those
+//! who have none ([`demo`]), lines that fit a terminal ([`say!`]), and a clear end.
+//!
+//! It is a library of these programs alone; nothing in it is needed to use informers.
+
+pub mod demo;
+mod duration;
+mod program;
+mod target;
+pub mod terminal;
+
+pub use duration::duration;
+pub use program::{About, Program};
+pub use target::{Cluster, Target, text};
 
 use std::io::Write as _;
 use std::process::ExitCode;
 
-use informer_factory::{Error, ErrorKind, Stop};
+use informer_factory::sync::JoinHandle;
+use informer_factory::{Error, ErrorKind, Stage, Stop};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -46,6 +60,16 @@ pub fn init_log() {
     let mut logger = env_logger::Builder::from_env(env_logger::Env::default().default_filter_or("error"));
     logger.filter_module("ureq", log::LevelFilter::Info).filter_module("ureq_proto", log::LevelFilter::Info);
     logger.init();
+}
+
+/// A named thread.
+///
+/// # Errors
+/// The operating system has none to give.
+pub fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, Error> {
+    informer_factory::sync::spawn(name, body).map_err(|error| {
+        Error::new(ErrorKind::Spawn, format!("no thread {name:?}")).with_source(error).at(Stage::Start)
+    })
 }
 
 /// Sets `stop` on SIGINT and SIGTERM. The second one ends the program at once, should the stop hang: on an output

@@ -1,21 +1,19 @@
 //! The command line.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
 use std::time::Duration;
 
+use informer_examples::{Target, duration, text};
 use lexopt::prelude::{Long, Short, Value};
 
-pub(crate) const USAGE: &str = "\
+const USAGE: &str = "\
 usage: watch [options] RESOURCE
 
 RESOURCE is spelled as for kubectl: pods, deploy, deployments.apps,
 widgets.v1.example.com
 
-  --kubeconfig FILE       the kubeconfig; by default kubectl's, or the pod's own
-  --context NAME          a context of it; by default the current one
-  --server URL            a server without credentials, instead of a kubeconfig
-  -n, --namespace NAME    one namespace; by default the context's
+{target}
+  -n, --namespace NAME    by default the context's; with --demo all of them
   -A, --all-namespaces    all namespaces
   -l, --selector SEL      only objects with these labels
   --field-selector SEL    only objects with these fields
@@ -30,16 +28,19 @@ widgets.v1.example.com
 
 DURATION is a number with a unit: 500ms, 30s, 5m, 1h
 
-Ends with 0 when stopped, 1 after a failure that waiting will not mend,
-2 when the options are wrong.";
+On a terminal, lines end with the window and have colour; NO_COLOR=1 keeps
+them plain. Ends with 0 when stopped, 1 after a failure that waiting will not
+mend, 2 when the options are wrong.";
+
+pub(crate) fn usage() -> String {
+    USAGE.replace("{target}", Target::USAGE)
+}
 
 /// What was asked for.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Args {
     pub(crate) resource: String,
-    pub(crate) kubeconfig: Option<PathBuf>,
-    pub(crate) context: Option<String>,
-    pub(crate) server: Option<String>,
+    pub(crate) target: Target,
     pub(crate) namespace: Option<String>,
     pub(crate) all_namespaces: bool,
     pub(crate) selector: Option<String>,
@@ -74,9 +75,6 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
     let mut parser = lexopt::Parser::from_args(words);
     while let Some(word) = parser.next()? {
         match word {
-            Long("kubeconfig") => args.kubeconfig = Some(parser.value()?.into()),
-            Long("context") => args.context = Some(text(&mut parser, "--context")?),
-            Long("server") => args.server = Some(text(&mut parser, "--server")?),
             Short('n') | Long("namespace") => args.namespace = Some(text(&mut parser, "-n")?),
             Short('A') | Long("all-namespaces") => args.all_namespaces = true,
             Short('l') | Long("selector") => args.selector = Some(text(&mut parser, "-l")?),
@@ -84,7 +82,7 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
             Long("metadata-only") => args.metadata_only = true,
             Long("lazy") => args.lazy = true,
             Long("resync") => {
-                let period = duration("--resync", &text(&mut parser, "--resync")?)?;
+                let period = span(&mut parser, "--resync")?;
                 if !period.is_zero() && period < Duration::from_secs(1) {
                     return Err("--resync: the period is at least 1s, or 0 for none".into());
                 }
@@ -96,7 +94,7 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
                 args.page_size = Some(size.parse().ok().filter(|size| *size > 0).ok_or_else(wrong)?);
             }
             Long("no-streaming") => args.no_streaming = true,
-            Long("for") => args.span = Some(duration("--for", &text(&mut parser, "--for")?)?),
+            Long("for") => args.span = Some(span(&mut parser, "--for")?),
             Short('o') | Long("output") => {
                 args.json = match text(&mut parser, "-o")?.as_str() {
                     "json" => true,
@@ -111,6 +109,12 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
             Value(word) => {
                 return Err(format!("one RESOURCE only; {:?} is a second", word.to_string_lossy()).into());
             }
+            Long(name) => {
+                let name = name.to_owned();
+                if !args.target.take(&name, &mut parser)? {
+                    return Err(Long(&name).unexpected());
+                }
+            }
             other => return Err(other.unexpected()),
         }
     }
@@ -119,46 +123,19 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
     }
     let clashes = [
         (args.namespace.is_some() && args.all_namespaces, "-n and -A"),
-        (args.server.is_some() && args.kubeconfig.is_some(), "--server and --kubeconfig"),
-        (args.server.is_some() && args.context.is_some(), "--server and --context"),
         (args.metadata_only && args.lazy, "--metadata-only and --lazy"),
     ];
-    match clashes.iter().find(|(clash, _)| *clash) {
-        Some((_, names)) => Err(format!("{names} exclude each other").into()),
+    let clash = clashes.into_iter().find_map(|(clash, names)| clash.then_some(names));
+    match clash.or_else(|| args.target.clash()) {
+        Some(names) => Err(format!("{names} exclude each other").into()),
         None => Ok(Some(args)),
     }
 }
 
-fn text(parser: &mut lexopt::Parser, name: &str) -> Result<String, lexopt::Error> {
-    parser.value()?.into_string().map_err(|_| format!("{name}: the value is not text").into())
-}
-
-/// `500ms`, `30s`, `5m`, `1h`, several in a row (`1m30s`), or `0`.
-fn duration(option: &str, text: &str) -> Result<Duration, lexopt::Error> {
-    let wrong =
-        || lexopt::Error::from(format!("{option}: {text:?} is not a duration such as 500ms, 30s or 5m"));
-    if text == "0" {
-        return Ok(Duration::ZERO);
-    }
-    let mut total = Duration::ZERO;
-    let mut rest = text;
-    while !rest.is_empty() {
-        let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').ok_or_else(wrong)?;
-        let number: f64 = rest[..digits].parse().map_err(|_| wrong())?;
-        rest = &rest[digits..];
-        let unit_ends = rest.find(|c: char| c.is_ascii_digit()).unwrap_or(rest.len());
-        let seconds = match &rest[..unit_ends] {
-            "ms" => 0.001,
-            "s" => 1.0,
-            "m" => 60.0,
-            "h" => 3600.0,
-            _ => return Err(wrong()),
-        };
-        let part = Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())?;
-        total = total.checked_add(part).ok_or_else(wrong)?;
-        rest = &rest[unit_ends..];
-    }
-    if text.is_empty() { Err(wrong()) } else { Ok(total) }
+fn span(parser: &mut lexopt::Parser, name: &str) -> Result<Duration, lexopt::Error> {
+    let text = text(parser, name)?;
+    let wrong = || format!("{name}: {text:?} is not a duration such as 500ms, 30s or 5m");
+    Ok(duration(&text).ok_or_else(wrong)?)
 }
 
 #[cfg(test)]
@@ -193,6 +170,8 @@ mod tests {
             ("-n a -A pods", "-n and -A"),
             ("--resync 10ms pods", "at least 1s"),
             ("--bogus pods", "--bogus"),
+            ("--demo --server http://x pods", "--demo and --server"),
+            ("--seed x pods", "--seed: \"x\""),
         ] {
             let Parsed::Wrong(text) = of(line) else { panic!("{line}: accepted") };
             assert!(text.contains(part), "{line}: {text}");

@@ -1,6 +1,7 @@
 //! Watches the objects of one resource come and go.
 //!
 //! ```text
+//! cargo run --release --example watch -- --demo pods
 //! cargo run --release --example watch -- --kubeconfig ~/.kube/config -A configmaps
 //! cargo run --release --example watch -- -o json -n kube-system -l app=dns pods
 //! ```
@@ -13,13 +14,13 @@ use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use informer_examples::{init_log, run, stop_on_signal};
+use informer_examples::{Cluster, init_log, run, stop_on_signal};
 use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource};
 use informer_factory::sync::JoinHandle;
 use informer_factory::{
-    Client, Clock as _, Config, Environment, Error, ErrorKind, InformerOptions, Kubeconfig,
-    KubeconfigOptions, Lazy, Registration, Representation, Result, ServedResource, SharedInformer,
-    SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer, find_resource,
+    Client, Clock as _, Error, ErrorKind, InformerOptions, Lazy, Registration, Representation, Result,
+    ServedResource, SharedInformer, SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer,
+    find_resource,
 };
 
 use args::{Args, Parsed};
@@ -31,7 +32,7 @@ fn main() -> ExitCode {
     match args::parse(std::env::args_os().skip(1)) {
         Parsed::Run(args) => run(|| watch(&args)),
         Parsed::Help => {
-            print::help(args::USAGE);
+            print::help(&args::usage());
             ExitCode::SUCCESS
         }
         Parsed::Wrong(text) => {
@@ -42,12 +43,13 @@ fn main() -> ExitCode {
 }
 
 fn watch(args: &Args) -> Result<()> {
-    let client = connect(args)?;
+    let Cluster { client, demo } = args.target.connect()?;
     let found = find_resource(&client, &args.resource)?;
     can_be_followed(&found)?;
     let namespace = match args.namespace.as_deref() {
         _ if !found.namespaced || args.all_namespaces => String::new(),
         Some(namespace) if !namespace.is_empty() => namespace.to_owned(),
+        None if demo.is_some() => String::new(), // nobody knows its namespaces yet
         _ => client.default_namespace().to_owned(),
     };
     match (args.metadata_only, args.lazy) {
@@ -71,21 +73,6 @@ fn can_be_followed(found: &ServedResource) -> Result<()> {
         found.resource.plural
     );
     Err(Error::new(ErrorKind::MethodNotAllowed, text).at(Stage::Discovery))
-}
-
-fn connect(args: &Args) -> Result<Client> {
-    if let Some(url) = &args.server {
-        return Client::from_url(url);
-    }
-    let mut options = KubeconfigOptions::new();
-    if let Some(context) = &args.context {
-        options = options.context(context);
-    }
-    let config = match &args.kubeconfig {
-        Some(path) => Config::from_kubeconfig(&Kubeconfig::read(path)?, &options)?,
-        None => Config::infer_with(&options, &Environment::process())?,
-    };
-    Client::new(&config)
 }
 
 /// Follows `resource` until a signal, the end of `--for`, or a failure before anything was heard from the server.

@@ -1,9 +1,10 @@
 //! [`Printer`]: events as lines, for a person or as JSON.
 
-use std::io::{self, IsTerminal as _, Write as _};
+use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use informer_examples::one_line;
+use informer_examples::terminal::Terminal;
 use informer_factory::sync::Mutex;
 use informer_factory::{Error, ErrorKind, Event, Object, Report, Stage, Stop};
 use serde::Serialize;
@@ -13,7 +14,7 @@ use crate::show::{Show, changes};
 /// Prints; counts what it prints. Threads take turns.
 pub(crate) struct Printer {
     json: bool,
-    colour: bool,
+    terminal: Terminal,
     /// Values of Secrets are never shown.
     hide: bool,
     /// Set when nobody reads any more, or nothing can come.
@@ -54,7 +55,7 @@ impl Printer {
     pub(crate) fn new(json: bool, kind: &str, stop: Stop) -> Self {
         Printer {
             json,
-            colour: !json && io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none(),
+            terminal: Terminal::of_output(),
             hide: kind == "Secret",
             stop,
             state: Mutex::new(State::default()),
@@ -165,8 +166,12 @@ impl Printer {
                 state.width = state.width.max(subject.len()).min(60);
             }
             let width = if keyed && !text.is_empty() { state.width } else { 0 };
-            let (on, off) = if self.colour { (colour, RESET) } else { ("", "") };
-            format!("{on}{word:<9}{off} {subject:<width$}  {text}").trim_end().to_owned()
+            let plain = format!("{word:<9} {subject:<width$}  {text}");
+            let line = self.terminal.fit(plain.trim_end());
+            match line.split_at_checked(word.len()) {
+                Some((word, rest)) if self.terminal.has_colour() => format!("{colour}{word}{RESET}{rest}"),
+                _ => line.into_owned(),
+            }
         };
         if let Err(error) = writeln!(io::stdout().lock(), "{out}") {
             // Whoever reads has gone (`| head`): there is nothing left to do. Else lines are lost, on a full disk say.

@@ -27,27 +27,36 @@ impl Show for Lazy<DynamicObject> {
     }
 }
 
-/// What differs between two objects: a path and its change each. Values are left out if `hide`.
+/// What differs between two objects: a path and its change each, the telling ones first, since a line may end with the
+/// window. Values are left out if `hide`.
 pub(crate) fn changes(old: &Value, new: &Value, hide: bool) -> Vec<String> {
-    let mut out = Vec::new();
-    compare("", old, new, hide, &mut out);
-    out
+    let mut found = Vec::new();
+    compare("", old, new, hide, &mut found);
+    found.sort_by_key(|change| change.rank);
+    found.into_iter().map(|change| change.text).collect()
+}
+
+struct Change {
+    /// Plain values come before lists and objects, what is gone after what has come, and `status.phase` before
+    /// `status.conditions[Ready].status`.
+    rank: (usize, usize),
+    text: String,
 }
 
 /// Fields that change with every write and say nothing.
 const NOISE: [&str; 3] = ["metadata.resourceVersion", "metadata.generation", "metadata.managedFields"];
 
-fn compare(path: &str, old: &Value, new: &Value, hide: bool, out: &mut Vec<String>) {
+fn compare(path: &str, old: &Value, new: &Value, hide: bool, found: &mut Vec<Change>) {
     if old == new || NOISE.contains(&path) {
         return;
     }
     if let (Value::Object(old), Value::Object(new)) = (old, new) {
         let join = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
         for (key, value) in new {
-            compare(&join(key), old.get(key).unwrap_or(&Value::Null), value, hide, out);
+            compare(&join(key), old.get(key).unwrap_or(&Value::Null), value, hide, found);
         }
         for key in old.keys().filter(|key| !new.contains_key(*key)) {
-            compare(&join(key), &old[key], &Value::Null, hide, out);
+            compare(&join(key), &old[key], &Value::Null, hide, found);
         }
         return;
     }
@@ -55,16 +64,33 @@ fn compare(path: &str, old: &Value, new: &Value, hide: bool, out: &mut Vec<Strin
         && old.len() == new.len()
     {
         for (at, (old, new)) in old.iter().zip(new).enumerate() {
-            compare(&format!("{path}[{at}]"), old, new, hide, out);
+            let at = name(old)
+                .filter(|name| Some(*name) == self::name(new))
+                .map_or_else(|| at.to_string(), str::to_owned);
+            compare(&format!("{path}[{at}]"), old, new, hide, found);
         }
         return;
     }
     let show = |value: &Value| if hide { "…".to_owned() } else { short(value) };
-    out.push(match (old, new) {
+    let text = match (old, new) {
         (Value::Null, new) => format!("+{path}={}", show(new)),
         (_, Value::Null) => format!("-{path}"),
         (old, new) => format!("{path}={}→{}", show(old), show(new)),
-    });
+    };
+    let whole = |value: &Value| value.is_object() || value.is_array();
+    let rank = if whole(new) {
+        1
+    } else if whole(old) {
+        2
+    } else {
+        0
+    };
+    found.push(Change { rank: (rank, path.matches(['.', '[']).count()), text });
+}
+
+/// What an element of a list calls itself: `status.conditions[Ready]` says more than a number.
+fn name(element: &Value) -> Option<&str> {
+    ["type", "name"].into_iter().find_map(|field| element.get(field)?.as_str())
 }
 
 /// A value in a few words.
@@ -94,5 +120,35 @@ mod tests {
             ["data.k=v→w", "-data.gone", "list[1]=2→3", "+metadata.labels.b=2"]
         );
         assert_eq!(changes(&old, &new, true)[0], "data.k=…→…");
+    }
+
+    #[test]
+    fn what_tells_most_comes_first_and_elements_have_names() {
+        let old = json!({"status": {
+            "conditions": [{"type": "Ready", "status": "True"}],
+            "containers": [{"name": "web", "restarts": 0, "state": {"running": {}}}],
+            "phase": "Running",
+        }});
+        let new = json!({"status": {
+            "conditions": [{"type": "Ready", "status": "False"}],
+            "containers": [{"name": "web", "restarts": 1, "state": {"waiting": {"reason": "Crash"}}}],
+            "phase": "Pending",
+        }});
+        assert_eq!(
+            changes(&old, &new, false),
+            [
+                "status.phase=Running→Pending",
+                "status.conditions[Ready].status=True→False",
+                "status.containers[web].restarts=0→1",
+                r#"+status.containers[web].state.waiting={"reason":"Crash"}"#,
+                "-status.containers[web].state.running",
+            ]
+        );
+    }
+
+    #[test]
+    fn elements_that_have_changed_places_are_numbered() {
+        let (old, new) = (json!({"l": [{"name": "a", "v": 1}]}), json!({"l": [{"name": "b", "v": 1}]}));
+        assert_eq!(changes(&old, &new, false), ["l[0].name=a→b"]);
     }
 }

@@ -44,7 +44,7 @@ pub use informer_core::{
     Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector, SharedInformer,
     Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
 };
-pub use informer_core::{kube_core, metrics, sync};
+pub use informer_core::{OnStop, kube_core, metrics, sync};
 pub use informer_http::{
     Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
     find_resource,

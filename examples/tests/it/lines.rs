@@ -1,5 +1,6 @@
 //! What is printed while everything goes well, or goes wrong and heals.
 
+use informer_testkit::script::initial_events as initial;
 use informer_testkit::script::{
     Expect, Script, WireObject, added, deleted, error_event, fin, head, hold, list, modified, stall,
 };
@@ -7,7 +8,7 @@ use informer_testkit::{Gate, ScriptedServer};
 use rustix::process::Signal;
 use serde_json::json;
 
-use crate::program::{Program, initial, map, parsed};
+use crate::program::{Program, map, parsed};
 
 const MAPS: &str = "/api/v1/configmaps";
 

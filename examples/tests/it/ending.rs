@@ -3,11 +3,12 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::process::ExitStatusExt as _;
 
+use informer_testkit::script::initial_events as initial;
 use informer_testkit::script::{Expect, Script, chunk, frame, hold, stall};
 use informer_testkit::{ClosedBy, Gate, ScriptedServer, within};
 use rustix::process::Signal;
 
-use crate::program::{Program, command, initial, map, parsed, send};
+use crate::program::{Program, command, map, parsed, send};
 
 fn quiet() -> ScriptedServer {
     let mut actions = initial("10", &[map("ns/a", "5")]);

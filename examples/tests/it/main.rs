@@ -1,4 +1,4 @@
-//! The `watch` program as its users meet it: a process with arguments, two streams, signals and an exit code.
+//! The examples as their users meet them: processes with arguments, two streams, signals and an exit code.
 #![expect(clippy::unwrap_used, reason = "in a test, to panic is to fail")]
 
 // Cargo runs no unit tests of examples: they are run as parts of this one.
@@ -9,7 +9,12 @@ mod args;
 #[allow(dead_code, reason = "only its tests are wanted here")]
 mod show;
 
+mod program;
+
+mod controller;
+mod demo;
 mod ending;
 mod lines;
-mod program;
 mod refusals;
+mod size;
+mod terminal;

@@ -1,7 +1,7 @@
-//! [`Program`]: the built example in a process of its own, its output line by line.
+//! [`Program`]: a built example in a process of its own, its output line by line.
 //!
 //! Cargo tells a test where its package's binaries are, but not its examples: the program is looked for beside the
-//! test, and built if it is not there or older than its sources.
+//! test, and all are built if one is not there or older than their sources.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,6 @@ use std::sync::OnceLock;
 use std::time::SystemTime;
 
 use informer_factory::sync::{JoinHandle, spawn};
-pub(crate) use informer_testkit::script::initial_events as initial;
 use informer_testkit::script::{WireObject, object};
 use informer_testkit::{Probe, ScriptedServer, within};
 use rustix::process::{Pid, Signal, kill_process};
@@ -65,6 +64,13 @@ impl Program {
         self.lines.wait(text, |lines| lines.iter().any(|line| line.contains(text)));
     }
 
+    /// Waits until `count` lines of standard output contain `text`.
+    #[track_caller]
+    pub(crate) fn wait_for_lines(&self, count: usize, text: &str) {
+        let enough = |lines: &Vec<String>| count <= lines.iter().filter(|line| line.contains(text)).count();
+        self.lines.wait(text, enough);
+    }
+
     pub(crate) fn send(&self, signal: Signal) {
         send(self.child.as_ref().unwrap(), signal);
     }
@@ -104,32 +110,52 @@ pub(crate) fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).unwrap();
 }
 
-/// The program with `args`, split at spaces, in an environment without a cluster.
+/// `watch` with `args`, split at spaces, in an environment without a cluster.
 pub(crate) fn command(args: &str) -> Command {
-    let mut command = Command::new(binary());
+    command_of("watch", args)
+}
+
+/// The example `name` with `args`, split at spaces, in an environment without a cluster.
+pub(crate) fn command_of(name: &str, args: &str) -> Command {
+    let mut command = Command::new(binary(name));
     command.args(args.split_whitespace());
     command.env_clear().env("HOME", "/nonexistent").env("RUST_BACKTRACE", "1");
     command.stdin(Stdio::null()).stderr(Stdio::piped());
     command
 }
 
-fn binary() -> &'static Path {
-    static BINARY: OnceLock<PathBuf> = OnceLock::new();
-    BINARY.get_or_init(|| {
+fn binary(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let folder = BUILT.get_or_init(|| {
         let test = std::env::current_exe().unwrap();
         let profile = test.parent().and_then(Path::parent).unwrap();
-        let binary = profile.join("examples").join(format!("watch{}", std::env::consts::EXE_SUFFIX));
+        let folder = profile.join("examples");
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let sources = newest(&package.join("watch")).max(newest(&package.join("src")));
-        if changed(&binary) < sources {
+        let programs = ["watch", "list_by_index", "graceful_stop", "embed", "custom_resource", "controller"];
+        let files = programs.map(|name| package.join(format!("{name}.rs")));
+        let sources = [package.join("watch"), package.join("src")]
+            .iter()
+            .chain(&files)
+            .filter_map(|file| newest(file))
+            .max();
+        if programs.iter().any(|name| changed(&program(&folder, name)) < sources) {
             build(package, profile);
         }
-        binary
-    })
+        folder
+    });
+    program(folder, name)
 }
 
-fn newest(folder: &Path) -> Option<SystemTime> {
-    std::fs::read_dir(folder).unwrap().filter_map(|entry| changed(&entry.unwrap().path())).max()
+fn program(folder: &Path, name: &str) -> PathBuf {
+    folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// When a file, or the last one in a folder, was changed.
+fn newest(path: &Path) -> Option<SystemTime> {
+    if !path.is_dir() {
+        return changed(path);
+    }
+    std::fs::read_dir(path).unwrap().filter_map(|entry| newest(&entry.unwrap().path())).max()
 }
 
 fn changed(file: &Path) -> Option<SystemTime> {
@@ -142,9 +168,9 @@ fn build(package: &Path, profile: &Path) {
         other => other,
     };
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--quiet", "--example", "watch", "--profile", name]).current_dir(package);
+    cargo.args(["build", "--quiet", "--examples", "--profile", name]).current_dir(package);
     let status = cargo.arg("--target-dir").arg(profile.parent().unwrap()).status().unwrap();
-    assert!(status.success(), "the example does not build");
+    assert!(status.success(), "the examples do not build");
 }
 
 /// A `ConfigMap`.
