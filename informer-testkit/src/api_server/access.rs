@@ -46,8 +46,10 @@ impl Access {
             return anonymous(call).map(|()| None);
         };
         let said = credentials.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
-        let said = said.map(|(_, token)| token.trim());
-        let known = self.tokens.iter().find(|(token, _)| Some(&**token) == said);
+        let Some((_, said)) = said else {
+            return anonymous(call).map(|()| None); // a scheme that is not spoken here says nothing
+        };
+        let known = self.tokens.iter().find(|(token, _)| token == said.trim());
         known
             .map(|(_, user)| Some(user.clone()))
             .ok_or_else(|| Status::new(401, "Unauthorized", "Unauthorized"))
@@ -163,9 +165,11 @@ mod tests {
         let ask = |authorization| access().identify(&call("GET", "/api/v1/pods", Some(authorization)));
         assert_eq!(ask("Bearer secret").unwrap().as_deref(), Some("jane"));
         assert_eq!(ask("bearer  secret").unwrap().as_deref(), Some("jane"));
-        for wrong in ["Bearer other", "Bearer", "Basic secret", "secret", ""] {
-            let status = ask(wrong).unwrap_err();
-            assert_eq!((status.code, &*status.message), (401, "Unauthorized"), "{wrong:?}");
+        let status = ask("Bearer other").unwrap_err();
+        assert_eq!((status.code, &*status.message), (401, "Unauthorized"));
+        for nothing in ["Bearer", "Basic secret", "secret", ""] {
+            let status = ask(nothing).unwrap_err();
+            assert_eq!(status.code, 403, "{nothing:?} says nothing: {}", status.message);
         }
         assert_eq!(Access::default().identify(&call("GET", "/api/v1/pods", Some("Bearer x"))).unwrap(), None);
         assert!(!format!("{:?}", access()).contains("secret"));

@@ -12,6 +12,14 @@ use super::status::{Cause, Result, Status};
 /// How much of a body that is not understood is told back.
 const TOLD: usize = 30;
 
+/// How deep an object may be. Its fields are told once more in `managedFields`, four levels down, and JSON of more
+/// than 127 levels cannot be read again.
+pub(super) const DEEPEST: usize = 100;
+
+/// What a real server reads first, in its own words.
+pub(super) const TYPES: &str =
+    r#"struct { APIVersion string "json:\"apiVersion,omitempty\""; Kind string "json:\"kind,omitempty\"" }"#;
+
 /// The object in a body, as it is stored.
 pub(super) fn object(call: &Call, route: &Route) -> Result<Value> {
     check_media_type(call, "application/json")?;
@@ -41,9 +49,12 @@ fn parse(body: &[u8], resource: &Resource) -> Result<Value> {
         ))
     };
     match serde_json::from_slice::<Value>(body) {
+        Ok(value) if depth(&value) > DEEPEST => {
+            Err(Status::bad_request(format!("json: exceeded max depth: this server takes {DEEPEST} levels")))
+        }
         Ok(value @ Value::Object(_)) => Ok(value),
         Ok(other) => {
-            Err(refuse(format!("json: cannot unmarshal {} into Go value of an object", type_name(&other))))
+            Err(refuse(format!("json: cannot unmarshal {} into Go value of type {TYPES}", type_name(&other))))
         }
         Err(_) => Err(refuse(go_json::fault(body))),
     }
@@ -58,7 +69,17 @@ fn told(body: &[u8]) -> String {
             None => text.into_owned(),
         };
     }
-    body.iter().take(TOLD).map(|byte| format!("{byte:02x}")).collect()
+    let digits: String = body.iter().take(TOLD).map(|byte| format!("{byte:02x}")).collect();
+    if body.len() > TOLD { digits + " ..." } else { digits }
+}
+
+/// How deep a tree is.
+pub(super) fn depth(value: &Value) -> usize {
+    match value {
+        Value::Array(all) => 1 + all.iter().map(depth).max().unwrap_or_default(),
+        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or_default(),
+        _ => 0,
+    }
 }
 
 /// Refuses an object of another kind or version. Built-in objects need not say what they are.
@@ -124,6 +145,9 @@ pub(super) fn tidy(map: &mut Map<String, Value>, resource: &Resource) -> Result<
     }
     let Value::Object(metadata) = metadata else { return Err(wrong("ObjectMeta", "metadata")) };
     metadata.retain(|_, value| !matches!(value, Value::Null) && !is_empty(value));
+    for field in ["labels", "annotations"] {
+        texts(metadata.get_mut(field));
+    }
     for (key, value) in metadata.iter() {
         let field = || format!("metadata.{key}");
         match key.as_str() {
@@ -148,6 +172,7 @@ pub(super) fn tidy(map: &mut Map<String, Value>, resource: &Resource) -> Result<
     }
     if resource.group.is_empty() && ["configmaps", "secrets"].contains(&&*resource.plural) {
         for field in ["data", "binaryData", "stringData"] {
+            texts(map.get_mut(field));
             let entries = map.get(field).and_then(Value::as_object).into_iter().flatten();
             if let Some((_, entry)) = entries.into_iter().find(|(_, entry)| !entry.is_string()) {
                 return Err(Status::bad_request(format!(
@@ -160,6 +185,15 @@ pub(super) fn tidy(map: &mut Map<String, Value>, resource: &Resource) -> Result<
         }
     }
     Ok(())
+}
+
+/// In a map of texts, null is the empty one.
+fn texts(map: Option<&mut Value>) {
+    for value in map.and_then(Value::as_object_mut).into_iter().flat_map(Map::values_mut) {
+        if value.is_null() {
+            *value = Value::String(String::new());
+        }
+    }
 }
 
 /// What a real server calls the type of a value.

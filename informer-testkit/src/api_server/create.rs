@@ -8,6 +8,7 @@ use super::exchange::{Call, Whole};
 use super::get::object_answer;
 use super::managed::{self, Write};
 use super::names::{check_label, check_name};
+use super::options::check_write;
 use super::representation::{Asked, Representation};
 use super::resource::Resource;
 use super::route::Route;
@@ -25,6 +26,7 @@ const NAMES: usize = 8;
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
     let form = Representation::of(call, Asked::One)?;
     let resource = &route.resource;
+    check_write(call, "CreateOptions")?;
     let mut value = body::object(call, route)?;
     body::check_namespace(&mut value, route)?;
     if !matches!(meta(&value, "resourceVersion"), "" | "0") {

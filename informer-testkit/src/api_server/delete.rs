@@ -7,17 +7,18 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::body::{is_dry, meta_mut};
+use super::body::{self, is_dry, meta_mut};
 use super::engine::{Engine, State};
 use super::exchange::{Call, Whole};
 use super::get::{json_answer, object_answer};
 use super::go_json;
 use super::list;
+use super::options::{check_dry, refuse};
 use super::representation::{Asked, Representation};
 use super::resource::Resource;
 use super::route::Route;
 use super::selector::Selector;
-use super::status::{Result, Status};
+use super::status::{Cause, Result, Status};
 use super::store::{Key, Object, Page};
 
 /// What a deletion may ask for.
@@ -27,6 +28,9 @@ struct Options {
     resource_version: Option<String>,
     dry: bool,
 }
+
+/// What a real server calls them.
+const KIND: &str = "DeleteOptions";
 
 /// Answers a deletion.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
@@ -170,22 +174,48 @@ pub(super) fn after_remove(state: &mut State, namespace: &str) {
     }
 }
 
+fn check_policy(policy: &str, faults: &mut Vec<Cause>) {
+    if !["", "Foreground", "Background", "Orphan"].contains(&policy) {
+        let known = r#""Foreground", "Background", "Orphan", "nil""#;
+        faults.push(Cause::unsupported("propagationPolicy", policy, known));
+    }
+}
+
 impl Options {
     fn parse(call: &Call) -> Result<Self> {
         let mut options = Options { dry: is_dry(call), ..Options::default() };
+        let mut faults = Vec::new();
         if call.body.iter().all(u8::is_ascii_whitespace) {
-            return Ok(options);
+            check_policy(call.parameter("propagationPolicy").unwrap_or_default(), &mut faults);
+            check_dry(&call.parameters("dryRun").collect::<Vec<_>>(), &mut faults);
+            return refuse(KIND, faults).map(|()| options);
         }
         let value: Value = serde_json::from_slice(&call.body).map_err(|_| {
             let why = go_json::fault(&call.body);
             Status::bad_request(format!("couldn't get version/kind; json parse error: {why}"))
         })?;
+        if !value.is_object() {
+            let (kind, types) = (body::type_name(&value), body::TYPES);
+            return Err(Status::bad_request(format!(
+                "couldn't get version/kind; json parse error: json: cannot unmarshal {kind} into Go value of type {types}"
+            )));
+        }
+        let named = |field: &str| value.get(field).and_then(Value::as_str).unwrap_or_default();
+        if !matches!(named("kind"), "" | "DeleteOptions") {
+            let (kind, version) = (named("kind"), named("apiVersion"));
+            return Err(Status::bad_request(format!(
+                "no kind {kind:?} is registered for version {version:?}"
+            )));
+        }
+        check_policy(named("propagationPolicy"), &mut faults);
         let text = |pointer: &str| value.pointer(pointer).and_then(Value::as_str).map(str::to_owned);
         options.uid = text("/preconditions/uid");
         options.resource_version = text("/preconditions/resourceVersion");
-        let dry = value.get("dryRun").and_then(Value::as_array);
-        options.dry |= dry.is_some_and(|all| all.iter().any(|one| one == "All"));
-        Ok(options)
+        let dry = value.get("dryRun").and_then(Value::as_array).into_iter().flatten();
+        let dry: Vec<&str> = dry.map(|one| one.as_str().unwrap_or_default()).collect();
+        options.dry |= !dry.is_empty();
+        check_dry(&dry, &mut faults);
+        refuse(KIND, faults).map(|()| options)
     }
 
     fn check(&self, resource: &Resource, object: &Object) -> Result<()> {

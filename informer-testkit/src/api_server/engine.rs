@@ -86,17 +86,13 @@ impl Engine {
         let whole = match (call.method.as_str(), &route.name, route.subresource.as_str()) {
             ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, &route),
             ("GET", None, _) => list::answer(self, call, &route)?,
-            ("GET", Some(name), "") if flag(call, "watch") => {
-                return watch::answer_one(self, call, &route, name);
-            }
+            // One object is got, whatever is said of watching it.
             ("GET", Some(name), _) => get::answer(self, call, &route, name)?,
-            ("POST", None, _) if route.namespace.is_some() || !route.resource.namespaced => {
-                create::answer(self, call, &route)?
-            }
+            ("POST", None, _) if route.is_one_collection() => create::answer(self, call, &route)?,
             ("PUT", Some(name), _) => update::answer(self, call, &route, name)?,
             ("PATCH", Some(name), _) => patch::answer(self, call, &route, name)?,
             ("DELETE", Some(name), "") => delete::answer(self, call, &route, name)?,
-            ("DELETE", None, _) if allowed("deletecollection") => {
+            ("DELETE", None, _) if allowed("deletecollection") && route.is_one_collection() => {
                 delete::answer_collection(self, call, &route)?
             }
             _ => return Err(Status::method_not_allowed()),

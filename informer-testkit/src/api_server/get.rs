@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::engine::Engine;
 use super::exchange::{Call, Whole};
+use super::options::version;
 use super::representation::{Asked, Representation, tree, type_fields, write_full, write_partial};
 use super::resource::Resource;
 use super::route::Route;
@@ -17,12 +18,28 @@ use super::{convert, scale, store, table};
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
     let form = Representation::of(call, Asked::One)?;
     let key = Key::new(route.namespace.as_deref().unwrap_or_default(), name);
-    let object = engine.lock().store.get(&route.resource.storage, &key).cloned();
+    let wanted = wanted(call)?;
+    let (object, current) = {
+        let state = engine.lock();
+        (state.store.get(&route.resource.storage, &key).cloned(), state.store.revision())
+    };
+    if wanted > current {
+        return Err(Status::too_large(wanted, current));
+    }
     let object = object.ok_or_else(|| Status::not_found(&route.resource, name))?;
     if route.subresource == "scale" {
         return Ok(json_answer(200, scale::of(&object).to_string().into_bytes()));
     }
     Ok(object_answer(engine, 200, form, &route.resource, &object))
+}
+
+/// The version that an object is wanted at, or after.
+fn wanted(call: &Call) -> Result<u64> {
+    let text = call.parameter("resourceVersion").filter(|text| !text.is_empty());
+    text.map_or(Ok(0), version).map_err(|why| {
+        let text = text.unwrap_or_default();
+        Status::new(500, "", format!("resourceVersion: Invalid value: {text:?}: {why}"))
+    })
 }
 
 /// The answer that is one object.

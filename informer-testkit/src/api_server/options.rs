@@ -32,9 +32,15 @@ impl ListOptions {
         let resource_version = text("resourceVersion");
         let next = text("continue");
         let initial_events = call.parameter("sendInitialEvents").filter(|value| !value.is_empty());
-        let named = text("resourceVersionMatch");
+        let mut named = text("resourceVersionMatch");
         let mut faults = Vec::new();
-        check_match(watch, &named, &resource_version, &next, initial_events.is_some(), &mut faults);
+        // A watch from nowhere is a streaming list that did not say so.
+        let from_nowhere = initial_events.is_none() && matches!(resource_version.as_str(), "" | "0");
+        let told = initial_events.is_some() || watch && from_nowhere && named.is_empty();
+        if told && initial_events.is_none() {
+            "NotOlderThan".clone_into(&mut named);
+        }
+        check_match(watch, &named, &resource_version, &next, told, &mut faults);
         if !faults.is_empty() {
             return Err(Status::invalid_kind("meta.k8s.io", "ListOptions", "", faults));
         }
@@ -43,15 +49,13 @@ impl ListOptions {
             "NotOlderThan" => Some(Match::NotOlderThan),
             _ => None,
         };
-        // A watch from nowhere is a streaming list that did not say so.
-        let legacy = initial_events.is_none() && matches!(resource_version.as_str(), "" | "0");
         Ok(ListOptions {
             resource_version,
             version_match,
             limit: usize::try_from(number(call, "limit")?.unwrap_or_default()).unwrap_or_default(),
             next,
             bookmarks: flag(call, "allowWatchBookmarks"),
-            initial_events: legacy || initial_events.is_some_and(truth),
+            initial_events: from_nowhere || initial_events.is_some_and(truth),
             timeout_seconds: number(call, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
         })
     }
@@ -111,9 +115,36 @@ fn truth(value: &str) -> bool {
 fn number(call: &Call, name: &str) -> Result<Option<i64>> {
     match call.parameter(name).filter(|value| !value.is_empty()) {
         None => Ok(None),
-        Some(text) => text
-            .parse()
-            .map(Some)
-            .map_err(|_| Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: invalid syntax"))),
+        Some(text) => text.parse().map(Some).map_err(|error: std::num::ParseIntError| {
+            use std::num::IntErrorKind::{NegOverflow, PosOverflow};
+            let range = matches!(error.kind(), PosOverflow | NegOverflow);
+            let why = if range { "value out of range" } else { "invalid syntax" };
+            Status::bad_request(format!("strconv.ParseInt: parsing {text:?}: {why}"))
+        }),
     }
+}
+
+/// Refuses a write whose parameters make no sense; `kind` is what a real server calls them.
+pub(super) fn check_write(call: &Call, kind: &str) -> Result<()> {
+    let mut faults = Vec::new();
+    let dry: Vec<&str> = call.parameters("dryRun").collect();
+    check_dry(&dry, &mut faults);
+    let validation = call.parameter("fieldValidation").unwrap_or_default();
+    if !["", "Ignore", "Strict", "Warn"].contains(&validation) {
+        faults.push(Cause::unsupported("fieldValidation", validation, r#""", "Ignore", "Strict", "Warn""#));
+    }
+    refuse(kind, faults)
+}
+
+/// A dry run that is another than the one there is would be taken for none, and write.
+pub(super) fn check_dry(told: &[&str], faults: &mut Vec<Cause>) {
+    if !told.iter().all(|value| *value == "All") {
+        let message = format!("Unsupported value: {told:?}: supported values: \"All\"");
+        faults.push(Cause { reason: "FieldValueNotSupported", message, field: "dryRun".to_owned() });
+    }
+}
+
+/// Refuses options of `kind` with faults.
+pub(super) fn refuse(kind: &str, faults: Vec<Cause>) -> Result<()> {
+    if faults.is_empty() { Ok(()) } else { Err(Status::invalid_kind("meta.k8s.io", kind, "", faults)) }
 }

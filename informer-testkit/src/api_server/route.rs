@@ -20,8 +20,9 @@ pub(super) struct Route {
 impl Route {
     /// The resource and place that `path` names.
     pub(super) fn parse(registry: &Registry, path: &str) -> Result<Self> {
-        let segments: Option<Vec<String>> =
-            path.trim_start_matches('/').trim_end_matches('/').split('/').map(decoded).collect();
+        // A second slash in front begins a path that nobody serves; at the end they do not matter.
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let segments: Option<Vec<String>> = path.trim_end_matches('/').split('/').map(decoded).collect();
         let segments = segments.ok_or_else(Status::no_page)?;
         let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
         let (group, version, rest) = match segments.as_slice() {
@@ -38,7 +39,10 @@ impl Route {
         let (resource, namespace, rest) = match rest {
             // A namespace itself, or something in it: the longer reading wins if there is such a resource.
             ["namespaces", namespace, plural, rest @ ..] => match find(plural) {
-                Some(resource) if resource.namespaced => (resource, Some((*namespace).to_owned()), rest),
+                // Without a name in its place, it is every namespace.
+                Some(resource) if resource.namespaced => {
+                    (resource, Some((*namespace).to_owned()).filter(|name| !name.is_empty()), rest)
+                }
                 _ if group.is_empty() => (find("namespaces").ok_or_else(lost)?, None, &segments[3..]),
                 _ => return Err(lost()),
             },
@@ -55,6 +59,12 @@ impl Route {
             return Err(lost());
         }
         Ok(Route { resource, namespace, name, subresource: subresource.to_owned() })
+    }
+
+    /// Whether the path leads to objects that lie together, and not to those of every namespace, which can only be
+    /// read.
+    pub(super) fn is_one_collection(&self) -> bool {
+        self.name.is_none() && (self.namespace.is_some() || !self.resource.namespaced)
     }
 }
 

@@ -9,7 +9,7 @@ use super::engine::Engine;
 use super::exchange::{Call, Whole};
 use super::get::{json_answer, object_answer};
 use super::managed::{self, Write};
-use super::options::version;
+use super::options::{check_write, version};
 use super::representation::{Asked, Representation};
 use super::resource::Resource;
 use super::route::Route;
@@ -24,15 +24,18 @@ const MODIFIED: &str =
 /// Answers a replacement.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
     let form = Representation::of(call, Asked::One)?;
+    check_write(call, "UpdateOptions")?;
     if route.subresource == "scale" {
         return answer_scale(engine, call, route, name);
     }
     let mut value = body::object(call, route)?;
+    if meta(&value, "name").is_empty() {
+        return Err(Status::bad_request(format!(
+            "the name of the object ({name} based on URL) was undeterminable: name must be provided"
+        )));
+    }
     check_name(&value, name)?;
     body::check_namespace(&mut value, route)?;
-    if meta(&value, "name").is_empty() {
-        meta_mut(&mut value).insert("name".to_owned(), name.into());
-    }
     let object = change(engine, call, route, name, |_| Ok(value))?;
     Ok(object_answer(engine, 200, form, &route.resource, &object))
 }

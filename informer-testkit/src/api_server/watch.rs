@@ -43,16 +43,6 @@ const CHUNK: usize = 32 * 1024;
 pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result<Answer> {
     let selector =
         Selector::parse(&route.resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
-    open(engine, call, route, selector)
-}
-
-/// Answers a watch of one object, which is one of a collection with a selector.
-pub(super) fn answer_one(engine: &Arc<Engine>, call: &Call, route: &Route, name: &str) -> Result<Answer> {
-    let selector = Selector::parse(&route.resource, None, Some(&format!("metadata.name={name}")))?;
-    open(engine, call, route, selector)
-}
-
-fn open(engine: &Arc<Engine>, call: &Call, route: &Route, selector: Selector) -> Result<Answer> {
     let form = Representation::of(call, Asked::One)?;
     let options = ListOptions::parse(call)?;
     let text = options.resource_version.as_str();

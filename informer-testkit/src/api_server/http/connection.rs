@@ -80,6 +80,9 @@ impl Conversation<'_> {
         if hosts == 0 && !head.old {
             return self.refuse(Fault::Malformed("missing required Host header".to_owned()));
         }
+        if hosts > 1 {
+            return self.refuse(Fault::Malformed("too many Host headers".to_owned()));
+        }
         let manner = Manner { old: head.old, closes: head.closes(), bodiless: head.method == "HEAD" };
         let body = match self.body(&head) {
             Ok(body) => body,
@@ -90,7 +93,7 @@ impl Conversation<'_> {
             Err(fault) => return self.refuse(fault),
         };
         let Head { method, target, headers, .. } = head;
-        let (path, query) = target.split_once('?').unwrap_or((&target, ""));
+        let (path, query) = place(&target).split_once('?').unwrap_or((place(&target), ""));
         let query = queries(query);
         let call = Call { method, path: path.to_owned(), query, headers, body, user: None };
         match self.shared.service.answer(call) {
@@ -159,6 +162,14 @@ impl Conversation<'_> {
         let _ = self.socket.set_read_timeout(Some(patience));
         let _ = io::copy(&mut self.reader.by_ref().take(most), &mut io::sink());
     }
+}
+
+/// The path and the query of a target, which proxies are sent with scheme and host.
+fn place(target: &str) -> &str {
+    let Some((_, rest)) = target.split_once("://").filter(|_| !target.starts_with('/')) else {
+        return target;
+    };
+    rest.find('/').map_or("/", |at| &rest[at..])
 }
 
 fn expects_continue(head: &Head) -> bool {

@@ -4,7 +4,7 @@
 use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
-use super::{DEEPEST, depth};
+use crate::api_server::body::{DEEPEST, depth};
 use crate::api_server::status::{Result, Status};
 
 /// How many operations a patch may have; the limit of a real server.
@@ -15,8 +15,9 @@ const COPIED: usize = 3 << 20;
 
 /// Reads a patch.
 pub(super) fn read(body: &[u8]) -> Result<Patch> {
-    let value: Value = serde_json::from_slice(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
-    let Value::Array(operations) = &value else {
+    let mut value: Value =
+        serde_json::from_slice(body).map_err(|_| Status::bad_request("invalid JSON patch"))?;
+    let Value::Array(operations) = &mut value else {
         return Err(Status::bad_request(
             "error decoding patch: json: cannot unmarshal object into Go value of type jsonpatch.Patch",
         ));
@@ -27,6 +28,12 @@ pub(super) fn read(body: &[u8]) -> Result<Patch> {
             operations.len()
         );
         return Err(Status::new(413, "RequestEntityTooLarge", why));
+    }
+    for operation in operations.iter_mut().filter_map(Value::as_object_mut) {
+        // Not to say a value is to say null.
+        if operation.get("op").is_some_and(|op| op == "add" || op == "replace" || op == "test") {
+            operation.entry("value").or_insert(Value::Null);
+        }
     }
     serde_json::from_value(value).map_err(|_| Status::unfit_patch())
 }
@@ -53,7 +60,19 @@ pub(super) fn apply(patch: &Patch, value: &mut Value) -> Result<()> {
         if deep > DEEPEST || copied > COPIED {
             return Err(Status::unfit_patch());
         }
-        json_patch::patch(value, std::slice::from_ref(operation)).map_err(|_| Status::unfit_patch())?;
+        apply_one(operation, value)?;
     }
     Ok(())
+}
+
+fn apply_one(operation: &PatchOperation, value: &mut Value) -> Result<()> {
+    if let PatchOperation::Replace(replace) = operation
+        && let Some((parent, name)) = replace.path.split_back()
+        && let Some(Value::Object(map)) = value.pointer_mut(parent.as_str())
+    {
+        // A field of an object need not be there to be replaced, though the RFC wants it to be.
+        map.insert(name.decoded().into_owned(), replace.value.clone());
+        return Ok(());
+    }
+    json_patch::patch(value, std::slice::from_ref(operation)).map_err(|_| Status::unfit_patch())
 }

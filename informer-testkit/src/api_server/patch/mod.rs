@@ -12,14 +12,12 @@ use super::body::{self, meta_mut};
 use super::engine::Engine;
 use super::exchange::{Call, Whole};
 use super::get::{json_answer, object_answer};
+use super::options::check_write;
 use super::representation::{Asked, Representation};
 use super::resource::Resource;
 use super::route::Route;
 use super::status::{Result, Status};
 use super::{convert, scale, update};
-
-/// How deep a patched object may be: what is deeper could not be read again.
-const DEEPEST: usize = 100;
 
 /// A patch that has been read.
 enum Patch {
@@ -32,6 +30,7 @@ enum Patch {
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
     let form = Representation::of(call, Asked::One)?;
     let resource = &route.resource;
+    check_write(call, "PatchOptions")?;
     let patch = Patch::read(call, resource)?;
     let of_scale = route.subresource == "scale";
     let object = update::change(engine, call, route, name, |old| {
@@ -65,7 +64,7 @@ fn with_types(resource: &Resource, stored: &Value) -> Value {
 
 /// Refuses what is no object of this resource any more, and gives it as it is stored.
 fn checked(resource: &Resource, before: &Value, mut value: Value, name: &str) -> Result<Value> {
-    if depth(&value) > DEEPEST {
+    if body::depth(&value) > body::DEEPEST {
         return Err(Status::unfit_patch());
     }
     if value.get("kind") != before.get("kind") || value.get("apiVersion") != before.get("apiVersion") {
@@ -74,7 +73,8 @@ fn checked(resource: &Resource, before: &Value, mut value: Value, name: &str) ->
     let Some(map) = value.as_object_mut() else { return Err(Status::unfit_patch()) };
     map.remove("kind");
     map.remove("apiVersion");
-    body::tidy(map, resource)?;
+    // It was no object before: what is wrong is the patch.
+    body::tidy(map, resource).map_err(|_| Status::unfit_patch())?;
     update::check_name(&value, name)?;
     if let Some(namespace) = before.pointer("/metadata/namespace") {
         let told = value.pointer("/metadata/namespace").unwrap_or(namespace);
@@ -130,13 +130,4 @@ fn object(value: Value, context: &str) -> Result<Value> {
     Err(Status::bad_request(format!(
         "{context}json: cannot unmarshal {kind} into Go value of type map[string]interface {{}}"
     )))
-}
-
-/// How deep a tree is. It must not be so deep that this ends the stack, which [`json::apply`] sees to.
-fn depth(value: &Value) -> usize {
-    match value {
-        Value::Array(all) => 1 + all.iter().map(depth).max().unwrap_or_default(),
-        Value::Object(map) => 1 + map.values().map(depth).max().unwrap_or_default(),
-        _ => 0,
-    }
 }

@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{DEEPEST, depth, json as json_patches, strategic};
+use super::{json as json_patches, strategic};
+use crate::api_server::body::{DEEPEST, depth};
 
 #[test]
 fn strategic_patches_merge_lists_that_are_maps() {

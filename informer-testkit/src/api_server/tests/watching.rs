@@ -31,14 +31,17 @@ fn a_watch_is_of_its_namespace_and_its_resource() {
     let bench = Bench::new();
     let all = bench.watch("/api/v1/configmaps?watch=1&resourceVersion=5");
     let one = bench.watch(&format!("{MAPS}?watch=true&resourceVersion=5"));
-    let single = bench.watch(&format!("{MAPS}/b?watch=true&resourceVersion=5"));
     bench.done("POST", "/api/v1/namespaces/kube-system/configmaps", json!({"metadata": {"name": "s"}}));
     bench.done("POST", "/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "t"}}));
     bench.config_map("a", "1", "x");
     bench.config_map("b", "1", "x");
     assert_eq!([all.told(), all.told(), all.told()], ["ADDED s@6", "ADDED a@8", "ADDED b@9"]);
     assert_eq!([one.told(), one.told()], ["ADDED a@8", "ADDED b@9"]);
-    assert_eq!(single.told(), "ADDED b@9");
+    let single = bench.done("GET", &format!("{MAPS}/b?watch=true&resourceVersion=5"), Value::Null);
+    assert_eq!(
+        single["metadata"]["resourceVersion"], "9",
+        "one object is got, whatever is said of watching it"
+    );
 }
 
 #[test]
