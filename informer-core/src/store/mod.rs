@@ -211,7 +211,7 @@ pub(crate) fn selected<T: Object>(mut objects: Vec<Arc<T>>, selector: &Selector)
 
 impl<T> Drop for Shared<T> {
     fn drop(&mut self) {
-        self.table.get_mut().discard();
+        self.table.write().discard();
     }
 }
 

@@ -158,6 +158,8 @@ pub(super) fn spawn(name: &str, body: impl FnOnce() + Send + 'static) -> io::Res
 /// loom's read-write lock, without poisoning, and its thread-locals.
 #[cfg(informer_loom)]
 mod by_loom {
+    use std::ops::{Deref, DerefMut};
+
     use super::unpoisoned;
 
     /// loom's own does not know the `const` form.
@@ -173,9 +175,51 @@ mod by_loom {
     pub struct RwLock<T>(loom::sync::RwLock<T>);
 
     /// The shared lock on a [`RwLock`].
-    pub type RwLockReadGuard<'a, T> = loom::sync::RwLockReadGuard<'a, T>;
+    #[derive(Debug)]
+    pub struct RwLockReadGuard<'a, T>(Reading<'a, T>);
+
+    /// loom's lock cannot be made shared once it is exclusive: it stays so, and readers wait a little longer.
+    #[derive(Debug)]
+    enum Reading<'a, T> {
+        Shared(loom::sync::RwLockReadGuard<'a, T>),
+        Alone(RwLockWriteGuard<'a, T>),
+    }
+
+    impl<T> Deref for RwLockReadGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            match &self.0 {
+                Reading::Shared(guard) => guard,
+                Reading::Alone(guard) => guard,
+            }
+        }
+    }
+
     /// The exclusive lock on a [`RwLock`].
-    pub type RwLockWriteGuard<'a, T> = loom::sync::RwLockWriteGuard<'a, T>;
+    #[derive(Debug)]
+    pub struct RwLockWriteGuard<'a, T>(loom::sync::RwLockWriteGuard<'a, T>);
+
+    impl<'a, T> RwLockWriteGuard<'a, T> {
+        /// Lets other readers in.
+        pub fn downgrade(guard: Self) -> RwLockReadGuard<'a, T> {
+            RwLockReadGuard(Reading::Alone(guard))
+        }
+    }
+
+    impl<T> Deref for RwLockWriteGuard<'_, T> {
+        type Target = T;
+
+        fn deref(&self) -> &T {
+            &self.0
+        }
+    }
+
+    impl<T> DerefMut for RwLockWriteGuard<'_, T> {
+        fn deref_mut(&mut self) -> &mut T {
+            &mut self.0
+        }
+    }
 
     impl<T> RwLock<T> {
         /// Puts `value` behind a lock.
@@ -185,12 +229,12 @@ mod by_loom {
 
         /// Locks the value, shared.
         pub fn read(&self) -> RwLockReadGuard<'_, T> {
-            unpoisoned(self.0.read())
+            RwLockReadGuard(Reading::Shared(unpoisoned(self.0.read())))
         }
 
         /// Locks the value, alone.
         pub fn write(&self) -> RwLockWriteGuard<'_, T> {
-            unpoisoned(self.0.write())
+            RwLockWriteGuard(unpoisoned(self.0.write()))
         }
     }
 }
