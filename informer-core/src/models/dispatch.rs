@@ -3,8 +3,8 @@
 
 use std::panic::resume_unwind;
 
-use super::check;
 use super::stage::{Gate, Log, Stage};
+use super::{check, check_more};
 use crate::informer::Delivery;
 
 const LIST: [&str; 2] = ["a/u1@1", "b/u2@2"];
@@ -83,7 +83,7 @@ fn t6_remove_then_promote_the_same_call() {
 /// Edit: `threads-after-the-stop`.
 #[test]
 fn t6_stop_and_join_against_the_promotion() {
-    check(|| {
+    check_more(8, || {
         let stage = Stage::new(&["a/u1@1"], &[]);
         let (slow, quick, over) = (Log::new(), Log::new(), Gate::new());
         let theirs = over.clone();

@@ -29,6 +29,12 @@ fn number(name: &str, otherwise: u64) -> u64 {
 /// The seed is fixed, so that a run can be repeated; `INFORMER_SCHEDULES` and `INFORMER_SEED` choose others.
 #[cfg(informer_shuttle)]
 fn check(model: impl Fn() + Send + Sync + 'static) {
+    check_more(1, model);
+}
+
+/// As [`check`], with `times` as many schedules: for what few of them find.
+#[cfg(informer_shuttle)]
+fn check_more(times: usize, model: impl Fn() + Send + Sync + 'static) {
     use std::sync::Arc;
 
     use shuttle::scheduler::{PctScheduler, RandomScheduler};
@@ -36,7 +42,7 @@ fn check(model: impl Fn() + Send + Sync + 'static) {
 
     use crate::time::{Clock, SystemClock};
 
-    let schedules = usize::try_from(number("INFORMER_SCHEDULES", 1_000)).unwrap();
+    let schedules = times * usize::try_from(number("INFORMER_SCHEDULES", 1_000)).unwrap();
     let seed = number("INFORMER_SEED", 1);
     let mut config = Config::new();
     config.stack_size = 1 << 18;
