@@ -155,7 +155,12 @@ struct Slot<T> {
 pub(crate) struct Dispatcher<T> {
     epoch: u64,
     started: bool,
+    /// In order of their numbers.
     slots: Vec<Slot<T>>,
+    /// The place of the event that the pop role lent last, and the slot after the one it went to. Nobody on the pop
+    /// thread waits for an earlier event, so whoever waits for this one is next: with many handlers, it is not looked
+    /// through all of them for each call.
+    cursor: Option<(Place, usize)>,
     next_slot: SlotId,
     next_call: u64,
     /// Number of the batch the store is at.
@@ -205,6 +210,7 @@ impl<T: Object> Dispatcher<T> {
             epoch: 0,
             started: false,
             slots: Vec::new(),
+            cursor: None,
             next_slot: 0,
             next_call: 0,
             batch: 0,
@@ -262,19 +268,20 @@ impl<T: Object> Dispatcher<T> {
         if self.stop {
             return Next::Exit;
         }
-        let ready = self.slots.iter_mut().enumerate().filter_map(|(at, slot)| {
-            let place: Place = slot.todo.front()?;
-            (matches!(slot.drain, Drain::Pop) && matches!(slot.code, Code::Here(_))).then_some((place, at))
+        let beside = self.cursor.and_then(|(place, from)| {
+            let rest = self.slots.iter().enumerate().skip(from);
+            rest.filter(|(_, slot)| slot.waits() == Some(place)).map(|(at, _)| (place, at)).next()
         });
-        match ready.min() {
-            Some((_, at)) => self.lend(at, Some(epoch), now).map_or(Next::Boundary, Next::Call),
-            None => Next::Boundary,
-        }
+        let first = || self.slots.iter().enumerate().filter_map(|(at, slot)| Some((slot.waits()?, at))).min();
+        debug_assert!(beside.is_none() || beside == first(), "somebody waits for an earlier event");
+        let Some((place, at)) = beside.or_else(first) else { return Next::Boundary };
+        self.cursor = Some((place, at + 1));
+        self.lend(at, Some(epoch), now).map_or(Next::Boundary, Next::Call)
     }
 
     /// T2: what the own thread of `slot` does next.
     pub(crate) fn next_own(&mut self, slot: SlotId, now: Instant) -> Next<T> {
-        let Some(at) = self.slots.iter().position(|other| other.id == slot) else { return Next::Exit };
+        let Some(at) = self.find(slot) else { return Next::Exit };
         if self.stop || self.slots[at].removed {
             return Next::Exit;
         }
@@ -283,8 +290,12 @@ impl<T: Object> Dispatcher<T> {
 
     /// Whether the own thread of `slot` has nothing to do, as yet.
     pub(crate) fn must_wait(&self, slot: SlotId) -> bool {
-        let found = self.slots.iter().find(|other| other.id == slot);
+        let found = self.find(slot).map(|at| &self.slots[at]);
         !self.stop && found.is_some_and(|slot| !slot.removed && slot.todo.is_empty())
+    }
+
+    fn find(&self, slot: SlotId) -> Option<usize> {
+        self.slots.binary_search_by_key(&slot, |other| other.id).ok()
     }
 
     fn lend(&mut self, at: usize, epoch: Option<u64>, now: Instant) -> Option<Lent<T>> {
@@ -311,7 +322,7 @@ impl<T: Object> Dispatcher<T> {
         now: Instant,
         waste: &mut Waste<T>,
     ) -> bool {
-        let Some(at) = self.slots.iter().position(|other| other.id == slot) else {
+        let Some(at) = self.find(slot) else {
             waste.handlers.push(handler);
             return true;
         };
@@ -404,6 +415,7 @@ impl<T: Object> Dispatcher<T> {
     /// while the pop role is at a boundary. Answers those that want a thread of their own.
     pub(crate) fn admit(&mut self, replay: &Events<T>, now: Instant, waste: &mut Waste<T>) -> Vec<SlotId> {
         let mut own = Vec::new();
+        self.cursor = None; // a replay has the places of its batch again
         while let Some(registration) = self.commands.pop_front() {
             let at = self.insert(registration, Some(now));
             let (batch, primed) = (self.batch, self.primed);
@@ -524,7 +536,7 @@ impl<T: Object> Dispatcher<T> {
             self.dropping.push(slot);
             return;
         }
-        let Some(at) = self.slots.iter().position(|other| other.id == slot) else { return };
+        let Some(at) = self.find(slot) else { return };
         let limit = self.limit;
         let slot = &mut self.slots[at];
         slot.removed = true;
@@ -536,6 +548,7 @@ impl<T: Object> Dispatcher<T> {
 
     fn erase(&mut self, at: usize, waste: &mut Waste<T>) {
         let slot = self.slots.remove(at);
+        self.cursor = None;
         waste.erased.push(slot.id);
         self.dropping.push(slot.id);
         waste.todos.push(slot.todo);
@@ -574,8 +587,7 @@ impl<T: Object> Dispatcher<T> {
 
     /// Whether the handler is neither registered nor waiting to be.
     pub(crate) fn is_erased(&self, slot: SlotId) -> bool {
-        !self.slots.iter().any(|other| other.id == slot)
-            && !self.commands.iter().any(|waiting| waiting.id == slot)
+        self.find(slot).is_none() && !self.commands.iter().any(|waiting| waiting.id == slot)
     }
 
     /// Whether the handler is erased and has been dropped.
@@ -614,6 +626,12 @@ enum Look {
 }
 
 impl<T: Object> Slot<T> {
+    /// The place of the event that it waits for on the pop thread.
+    fn waits(&self) -> Option<Place> {
+        let here = matches!(self.drain, Drain::Pop) && matches!(self.code, Code::Here(_));
+        if here { self.todo.front() } else { None }
+    }
+
     /// Is to be told `events`. Initial adds that a fold swallows count as handled (D2).
     fn told(&mut self, batch: u64, events: &Events<T>, waste: &mut Spent<T>) {
         let vanished = self.todo.push(batch, events, waste);
