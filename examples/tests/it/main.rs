@@ -11,6 +11,7 @@ mod show;
 
 mod program;
 
+mod apiserver;
 mod controller;
 mod demo;
 mod ending;

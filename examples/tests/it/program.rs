@@ -131,7 +131,15 @@ fn binary(name: &str) -> PathBuf {
         let profile = test.parent().and_then(Path::parent).unwrap();
         let folder = profile.join("examples");
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let programs = ["watch", "list_by_index", "graceful_stop", "embed", "custom_resource", "controller"];
+        let programs = [
+            "watch",
+            "list_by_index",
+            "graceful_stop",
+            "embed",
+            "custom_resource",
+            "controller",
+            "apiserver",
+        ];
         let files = programs.map(|name| package.join(format!("{name}.rs")));
         let sources = [package.join("watch"), package.join("src")]
             .iter()

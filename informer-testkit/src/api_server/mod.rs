@@ -128,7 +128,8 @@ impl ApiServer {
         &self.url
     }
 
-    /// A kubeconfig whose only context is this server, with its authority and the first of its tokens.
+    /// A kubeconfig whose only context is this server, with its authority and the first of its tokens;
+    /// over TLS without tokens, with one that means nothing, since kubectl wants one.
     ///
     /// ```
     /// let server = informer_testkit::ApiServer::start()?;
@@ -137,7 +138,11 @@ impl ApiServer {
     /// ```
     #[must_use]
     pub fn kubeconfig(&self) -> String {
-        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), self.front.access.token_of(None))
+        // kubectl asks a person for a name if a server speaks TLS and the file has nothing to log in with. A server
+        // without tokens takes any.
+        let any = self.authority.as_ref().map(|_| "any");
+        let token = self.front.access.token_of(None).or(any);
+        kubeconfig::kubeconfig(&self.url, self.authority.as_deref(), token)
     }
 
     /// The same with the token of `user`; without any where that user has none.
