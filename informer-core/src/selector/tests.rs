@@ -14,6 +14,7 @@ fn parse(text: &str) -> Selector {
 #[test]
 fn ls_1_every_form_of_the_grammar() {
     let long = "x".repeat(63);
+    let far = format!("{0}.{0}.{0}.{1}/k", long, "x".repeat(61)); // a prefix of 253
     let rows = [
         ("", ""),
         (" \t\r\n", ""),
@@ -52,6 +53,7 @@ fn ls_1_every_form_of_the_grammar() {
         ("notin=in,!in", "notin=in,!in"),
         ("X=A", "X=A"),
         (&*format!("{long}={long}"), &*format!("{long}={long}")),
+        (&*far, &*far),
     ];
     for (text, printed) in rows {
         let selector = parse(text);
