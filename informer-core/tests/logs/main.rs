@@ -94,6 +94,8 @@ fn d_17_a_life_without_trouble_is_one_line_however_many_events_there_are() {
     let rig = Rig::new("calm").watching();
     let seen = Recorder::new();
     rig.informer.add_event_handler(seen.clone()).unwrap();
+    // A handler that comes late is told what is there then: b must be, or it never hears of b.
+    seen.wait_until("the first list", |records| records.len() == 2);
     for round in 0..500 {
         rig.source.update(TestObject::new("default/a").value(SECRET + round));
         rig.source.bookmark();
