@@ -8,11 +8,15 @@ use super::cluster::Memory;
 use super::ground::Ground;
 use super::watched::{PATIENCE, Watched, version_of};
 
+/// A server says nothing at all on a watch from a version of its future; a minute and a half is long for a test.
+const IDLE: Duration = Duration::from_secs(3);
+
 super::cases! {
     r_33_d_5_a_forgotten_version_is_relisted_as_a_diff [Restart],
     r_33_the_same_with_lists_in_pages [Restart],
     r_23_a_server_that_comes_back_is_watched_again_without_a_double [Restart],
     d_7_a_server_that_lost_everything_is_noticed [Restart],
+    d_7_a_server_that_lost_everything_before_its_first_bookmark_is_noticed [Restart],
 }
 
 fn r_33_d_5_a_forgotten_version_is_relisted_as_a_diff(ground: &mut Ground<'_>) -> Result<()> {
@@ -83,6 +87,17 @@ fn r_23_a_server_that_comes_back_is_watched_again_without_a_double(ground: &mut 
 }
 
 fn d_7_a_server_that_lost_everything_is_noticed(ground: &mut Ground<'_>) -> Result<()> {
+    lost(ground, true)
+}
+
+/// Whoever has just started has had no bookmark yet whose absence could mean anything.
+fn d_7_a_server_that_lost_everything_before_its_first_bookmark_is_noticed(
+    ground: &mut Ground<'_>,
+) -> Result<()> {
+    lost(ground, false)
+}
+
+fn lost(ground: &mut Ground<'_>, bookmark: bool) -> Result<()> {
     let ns = ground.namespace.clone();
     let mut object = ground.create("old")?;
     // The new server must not reach the old one's version within the case: then nobody could tell the difference.
@@ -90,13 +105,19 @@ fn d_7_a_server_that_lost_everything_is_noticed(ground: &mut Ground<'_>) -> Resu
         object = ground.update(&object, &n.to_string())?;
     }
     let (tap, builder) = ground.tapped();
-    // A server says nothing at all on a watch from a version of its future; a minute and a half is long for a test.
-    tap.shorten(Duration::from_secs(4), Duration::from_secs(3));
+    if bookmark {
+        tap.shorten(Duration::from_secs(4), IDLE);
+    }
     let watched = Watched::synced(builder)?;
     assert_eq!(watched.store().len(), 1);
-    // Bookmarks have to be known to come, or their absence means nothing.
-    let elsewhere = ground.create_elsewhere()?;
-    watched.store().wait_until(version_of(&elsewhere), PATIENCE)?;
+    if bookmark {
+        let elsewhere = ground.create_elsewhere()?;
+        watched.store().wait_until(version_of(&elsewhere), PATIENCE)?;
+    } else {
+        // The watch of now is a long one: it has no bookmark before its first minute is over.
+        tap.shorten(Duration::from_secs(300), IDLE);
+    }
+    let bookmarks = watched.informer.status().counters.bookmarks;
     ground.restart(Memory::Lost)?;
     let new = ground.create("new")?;
     watched.wait_told(&new);
@@ -109,5 +130,6 @@ fn d_7_a_server_that_lost_everything_is_noticed(ground: &mut Ground<'_>) -> Resu
     ];
     assert_eq!(told, expected.join("\n"));
     assert_eq!(watched.informer.status().counters.lowered, 1, "{:?}", tap.requests());
+    assert!(bookmark || bookmarks <= 1, "the end of the first list is the only one: {bookmarks}");
     watched.finish()
 }

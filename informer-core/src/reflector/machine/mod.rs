@@ -123,7 +123,7 @@ struct Watching {
     unopened: u32,
     /// Ended by the idle limit.
     expiries: u32,
-    /// Without a sign of life for their full length, though bookmarks used to come.
+    /// Without a sign of life for their full length; an outage counts as one.
     quiet: u32,
     bookmark_seen: bool,
     idle_raised: bool,

@@ -17,7 +17,7 @@ pub(super) const PAGE_RESTARTS: u32 = 3;
 /// Watches that cannot be opened in a row before a list is tried, in case only watching is broken; client-go's HTTP
 /// layer gives up after as many.
 pub(super) const OPEN_ATTEMPTS: u32 = 10;
-/// Watches without a sign of life in a row, where bookmarks used to come, before the server is asked for its version.
+/// Watches without a sign of life in a row before the server is asked for its version; an outage counts as one.
 pub(super) const QUIET: u32 = 2;
 /// The most a server may make us wait.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);

@@ -239,10 +239,11 @@ impl Machine {
             .with(ErrorKind::Silent, "nothing came for the idle limit; the connection is given up")
     }
 
-    /// D7: not even a bookmark came for the watch's full length, be it by the server's limit or by ours. Where bookmarks
-    /// used to come, the server may be waiting for a version its new history has not reached.
+    /// D7: not even a bookmark came for the watch's full length, be it by the server's limit or by ours. The server may
+    /// be waiting for a version that its new history has not reached. Whether bookmarks ever came does not matter: a
+    /// server may be replaced before its first one, and to a server that sends none a list of one object is no burden.
     fn quiet(&mut self, watch: &Watched<'_>) {
-        if watch.events == 0 && self.watch.bookmark_seen {
+        if watch.events == 0 {
             self.watch.quiet += 1;
             if self.watch.quiet >= QUIET {
                 self.plan = Plan::Probe;
@@ -254,7 +255,11 @@ impl Machine {
         use ErrorKind::{Internal, Refused, ServerTimeout, TooManyRequests, Unavailable};
         let retry_after = error.retry_after();
         match error.kind() {
-            Refused | TooManyRequests => return self.retry_watch(retry_after),
+            TooManyRequests => return self.retry_watch(retry_after),
+            Refused => {
+                self.suspect();
+                return self.retry_watch(retry_after);
+            }
             Unavailable | ServerTimeout => {}
             Internal if retry_after.is_some() => {} // W-21
             _ if error.is_transport() => {}         // F-64
@@ -264,9 +269,15 @@ impl Machine {
             }
         }
         // The version may still be good, unless it is only watches that fail.
+        self.suspect();
         self.plan = Plan::Watch;
         self.count_unopened();
         self.pause(retry_after)
+    }
+
+    /// D7: the server was gone, so another one may come back in its place: if that one is silent, once is enough.
+    fn suspect(&mut self) {
+        self.watch.quiet = QUIET - 1;
     }
 
     fn count_unopened(&mut self) {

@@ -214,3 +214,31 @@ fn d_7_a_history_that_was_replaced_unseen_is_found_by_its_silence() {
     assert_eq!(rig.informer.status().counters.lowered, 1);
     rig.converged();
 }
+
+#[test]
+fn d_7_f_29_a_server_that_comes_back_with_less_before_its_first_bookmark_is_found_by_one_silence() {
+    let rig = Rig::timed().sync();
+    let backup = rig.source.edit(|world| world.backup());
+    rig.source.create(object("default/lost"));
+    rig.quiet();
+    rig.seen.wait_for_returned(1);
+    rig.let_time_pass();
+    rig.source.start_outage(refused());
+    rig.back_off();
+    rig.clock.wait_for_alarm("the second back-off", |by| by >= Duration::from_millis(1600));
+    rig.source.edit(|world| world.restore(&backup));
+    rig.source.end_outage();
+    rig.back_off();
+    rig.quiet();
+    rig.clock.advance(Duration::from_secs(90));
+    rig.source.wait_for_requests(7);
+    rig.quiet();
+    rig.seen.wait_for_returned(2);
+    assert_eq!(
+        rig.trace_from(2),
+        "WATCH rv=4\nWATCH rv=4\nWATCH rv=4\nLIST rv= limit=1\nLIST rv= limit=500\nWATCH rv=3"
+    );
+    assert_eq!(rig.seen.trace(), "Added(default/lost@4)\nDeleted(default/lost@4, final state unknown)");
+    assert_eq!(rig.informer.status().counters.lowered, 1);
+    rig.converged();
+}

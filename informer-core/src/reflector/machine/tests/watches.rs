@@ -294,7 +294,8 @@ fn d_7_two_expiries_without_any_bookmark_raise_the_limit_and_a_bookmark_restores
     let mut drive = synced();
     drive.run(
         "WATCH rv=10 -> silent 90s
-         WATCH rv=10 -> silent 90s",
+         WATCH rv=10 -> silent 90s
+         PROBE LIST rv= limit=1 -> list 10",
     );
     let raised = drive.watch();
     assert_eq!(raised.idle, raised.timeout + Duration::from_secs(30));
@@ -366,25 +367,78 @@ fn d_7_full_length_watches_are_probed_as_expiries_are() {
 }
 
 #[test]
-fn d_7_a_quiet_server_that_never_sent_bookmarks_is_not_probed() {
+fn d_7_a_quiet_server_that_never_sent_bookmarks_is_probed_too() {
     let mut drive = synced();
-    for _ in 0..10 {
-        drive.run("WATCH rv=10 -> closed 600s");
+    for _ in 0..5 {
+        drive.run(
+            "WATCH rv=10 -> closed 600s
+             WATCH rv=10 -> closed 600s
+             PROBE LIST rv= limit=1 -> list 10",
+        );
     }
-    // The end of a streaming list is no bookmark in this sense.
+    // The end of a streaming list is a sign of life, and a head that is held back is none.
     let mut drive = streaming();
-    drive.run("STREAM rv= -> streamed 10 silent 90s");
-    for _ in 0..3 {
-        drive.run("WATCH rv=10 -> silent 90s");
+    drive.run(
+        "STREAM rv= -> streamed 10 silent 90s
+         WATCH rv=10 -> silent 90s
+         WATCH rv=10 -> headless silent 90s
+         PROBE LIST rv= limit=1 -> list 10
+         WATCH rv=10 -> events 1 closed 600s to 11
+         WATCH rv=11 -> closed 600s
+         WATCH rv=11",
+    );
+}
+
+#[test]
+fn d_7_f_29_a_server_that_was_replaced_before_its_first_bookmark_is_found_by_one_silence() {
+    for outage in ["refused", "network", "503", "504"] {
+        let mut drive = synced();
+        drive.run(&format!(
+            "WATCH rv=10 -> events 1 closed 20s to 11
+             WATCH rv=11 -> refuse {outage}
+             wait 1
+             WATCH rv=11 -> refuse {outage}
+             wait 2
+             WATCH rv=11 -> silent 90s
+             PROBE LIST rv= limit=1 -> list 3
+             LIST rv= limit=500 -> list 3"
+        ));
+        assert!(drive.lowered, "{outage}");
+        drive.run("WATCH rv=3");
     }
-    drive.run("WATCH rv=10");
+}
+
+#[test]
+fn d_7_f_64_a_server_that_comes_back_and_gives_a_sign_of_life_is_not_probed() {
+    for sign in ["bookmark", "events 1"] {
+        synced().run(&format!(
+            "WATCH rv=10 -> refuse refused
+             wait 1
+             WATCH rv=10 -> {sign} silent 90s to 11
+             WATCH rv=11 -> silent 90s
+             WATCH rv=11"
+        ));
+    }
+    // Being busy is no outage.
+    synced().run(
+        "WATCH rv=10 -> refuse 429
+         wait 1
+         WATCH rv=10 -> silent 90s
+         WATCH rv=10",
+    );
 }
 
 #[test]
 fn d_7_a_watch_whose_head_never_comes_is_listed_now_and_then() {
     let mut drive = synced();
-    for _ in 0..10 {
-        drive.run("WATCH rv=10 -> headless silent 90s");
+    for _ in 0..5 {
+        drive.run(
+            "WATCH rv=10 -> headless silent 90s
+             WATCH rv=10 -> headless silent 90s",
+        );
+        if drive.machine.watch.unopened > 0 {
+            drive.run("PROBE LIST rv= limit=1 -> list 10");
+        }
     }
     drive.run("LIST rv=10");
 }
