@@ -8,6 +8,7 @@ mod cut;
 mod discovery;
 mod fault;
 mod gzip;
+mod hygiene;
 mod in_cluster;
 mod kubeconfig;
 mod support;
