@@ -339,6 +339,23 @@ fn f_29_an_older_list_is_refused_and_the_most_recent_state_is_asked_for_at_once(
 }
 
 #[test]
+fn f_29_the_first_list_can_ask_for_the_most_recent_state() {
+    let consistent = |streaming| Settings { consistent_start: true, ..settings(streaming) };
+    Drive::new(consistent(false)).run(
+        "LIST rv= limit=500 -> 500
+         wait 1
+         LIST rv= limit=500 -> list 10
+         WATCH rv=10 -> error 500 5s
+         wait 2
+         LIST rv=10",
+    );
+    Drive::new(consistent(true)).run(
+        "STREAM rv= -> refuse 422
+         LIST rv= limit=500",
+    );
+}
+
+#[test]
 fn f_29_a_streaming_list_is_held_to_it_too() {
     let mut drive = streaming();
     drive.run(
