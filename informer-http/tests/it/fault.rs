@@ -1,100 +1,17 @@
 //! Informers over sockets: what a server does wrong, and the exact requests that follow.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{ErrorKind, SharedInformer, Stage};
-use informer_http::HttpListWatch;
+use informer_core::{ErrorKind, SharedInformer};
 use informer_testkit::script::{
     Action, Exchange, Expect, Framing, Head, Reply, Script, added, chunk, deleted, end, error_event, event,
-    fin, frame, head, hold, list, modified, object, raw, rst, stall, status,
+    fin, frame, head, hold, list, modified, raw, rst, stall, status,
 };
-use informer_testkit::{Gate, ManualClock, Probe, Recorder, ScriptedServer, states, within};
-use k8s_openapi::api::core::v1::ConfigMap;
+use informer_testkit::{Gate, ManualClock, Probe, ScriptedServer, within};
 use serde_json::json;
 
+use crate::bench::{ADDS, Bench, first, map, quiet};
 use crate::support::{LIST, source};
-
-/// An informer on a scripted server, with a clock in the test's hand.
-struct Bench {
-    server: ScriptedServer,
-    clock: ManualClock,
-    informer: SharedInformer<ConfigMap>,
-    seen: Recorder,
-    /// Kind and stage of everything that was reported.
-    reports: Probe<Vec<(ErrorKind, Option<Stage>)>>,
-}
-
-impl Bench {
-    /// Starts an informer that lists in pages.
-    fn start(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        Bench::with(exchanges, |source| source)
-    }
-
-    fn with(
-        exchanges: impl IntoIterator<Item = Exchange>,
-        change: impl FnOnce(HttpListWatch<ConfigMap>) -> HttpListWatch<ConfigMap>,
-    ) -> Self {
-        let server = ScriptedServer::start(Script::in_order(exchanges));
-        let (clock, seen, reports) = (ManualClock::new(), Recorder::new(), Probe::new(Vec::new()));
-        let told = reports.clone();
-        let informer = SharedInformer::builder(change(source(&server)))
-            .streaming(false)
-            .clock(clock.clone())
-            .on_error(move |report| {
-                told.update(|all| all.push((report.error.kind(), report.error.stage())));
-            })
-            .build();
-        informer.add_event_handler(seen.clone()).unwrap();
-        informer.start().unwrap();
-        Bench { server, clock, informer, seen, reports }
-    }
-
-    /// Waits for the informer's next back-off: 0.8 s and more. The watchdog of handlers looks at 0.25 s.
-    #[track_caller]
-    fn wait_for_backoff(&self) -> Duration {
-        self.clock.wait_for_alarm("a back-off", |distance| Duration::from_millis(800) <= distance)
-    }
-
-    /// The same, and ends it.
-    #[track_caller]
-    fn skip_backoff(&self) -> Duration {
-        let wait = self.wait_for_backoff();
-        self.clock.advance(wait);
-        wait
-    }
-
-    /// Waits for the end of the script and for the handler's last words, stops, and asserts the standing promises.
-    #[track_caller]
-    fn finish(self, trace: &str, requests: &str) {
-        self.server.wait_for_script();
-        let count = trace.lines().count();
-        self.seen.wait_for(count);
-        assert_eq!(self.seen.trace(), trace);
-        let stored = self.informer.store().list();
-        assert_eq!(self.seen.replay(), states(stored.iter().map(Arc::as_ref)));
-        assert_eq!(self.server.trace(), requests);
-        self.informer.stop();
-        let informer = self.informer.clone();
-        within("the join", move || informer.join()).unwrap();
-        self.server.finish();
-    }
-}
-
-/// The first list: a at 5, b at 6, version 10.
-fn first() -> Exchange {
-    Expect::list().rv("0").reply(list("10", &[map("a", "5"), map("b", "6")]))
-}
-
-const ADDS: &str = "Added(ns/a@5, initial)\nAdded(ns/b@6, initial)";
-
-fn map(name: &str, version: &str) -> informer_testkit::script::WireObject {
-    object(&format!("ns/{name}"), &format!("uid-{name}"), version)
-}
-
-fn quiet(version: &str) -> Exchange {
-    Expect::watch().rv(version).answer([head(), stall()])
-}
 
 #[test]
 fn f_08_fifty_normal_ends_are_fifty_watches_and_one_list() {
@@ -399,97 +316,4 @@ fn f_12_an_empty_watch_that_closes_at_once_leads_to_a_list() {
     assert!(waits.windows(2).all(|pair| pair[0] < pair[1]), "the spacing grows: {waits:?}");
     bench
         .finish(ADDS, "LIST rv=0 limit=500\nWATCH rv=10\nWATCH rv=10\nWATCH rv=10\nLIST rv=10\nWATCH rv=900");
-}
-
-/// What is no event, in every shape, ends the watch and leads to a list at the last version that was told.
-#[test]
-fn r_36_r_37_w_3_w_4_what_is_no_event_is_reported_and_listed_again() {
-    let pod = object("ns/p", "u", "12").of("Pod", "v1");
-    let shapes: [(&str, Vec<u8>); 9] = [
-        ("no JSON", b"{\"type\":\"ADDED\",\"object\":{\"metadata\":}}\n".to_vec()),
-        ("another type", frame("RENAMED", &map("a", "12"))),
-        ("no type", b"{\"object\":{\"metadata\":{\"name\":\"a\"}}}\n".to_vec()),
-        ("no object", b"{\"type\":\"ADDED\"}\n".to_vec()),
-        ("a page", b"<html><body>504</body></html>\n".to_vec()),
-        ("text", b"upstream timed out\n".to_vec()),
-        ("bytes", vec![0xff, 0xfe, b'\n']),
-        ("an error that is no status", frame("ERROR", &pod)),
-        ("the end of a list in a bookmark without a version", {
-            let marked = json!({"kind": "ConfigMap", "apiVersion": "v1",
-                "metadata": {"annotations": {"k8s.io/initial-events-end": "true"}}});
-            frame("BOOKMARK", &marked)
-        }),
-    ];
-    for (shape, bytes) in shapes {
-        let bench = Bench::start([
-            first(),
-            Expect::watch().rv("10").answer([head(), modified(&map("a", "11")), chunk(bytes), stall()]),
-            Expect::list().rv("11").reply(list("20", &[map("a", "11"), map("b", "6")])),
-            quiet("20"),
-        ]);
-        bench.skip_backoff();
-        assert_eq!(bench.reports.get(), [(ErrorKind::Decode, Some(Stage::Watch))], "{shape}");
-        bench.finish(
-            &format!("{ADDS}\nUpdated(ns/a@5→11)"),
-            "LIST rv=0 limit=500\nWATCH rv=10\nLIST rv=11\nWATCH rv=20",
-        );
-    }
-}
-
-/// Objects without a name, and objects of another kind: one of them costs a list, the other nothing but a report.
-#[test]
-fn d_8_r_41_an_object_of_another_kind_is_passed_over_and_one_without_a_name_is_listed() {
-    let bench = Bench::start([
-        first(),
-        Expect::watch().rv("10").answer([
-            head(),
-            added(&object("ns/p", "u", "11").of("Pod", "v1")),
-            modified(&map("a", "12")),
-            event(
-                "ADDED",
-                &json!({"kind": "ConfigMap", "apiVersion": "v1", "metadata": {"resourceVersion": "13"}}),
-            ),
-            stall(),
-        ]),
-        Expect::list().rv("13").reply(list("20", &[map("a", "12"), map("b", "6")])),
-        quiet("20"),
-    ]);
-    bench.skip_backoff();
-    let decode = |stage| (ErrorKind::Decode, Some(stage));
-    let reports = [decode(Stage::Decode), decode(Stage::Decode), decode(Stage::Watch)];
-    assert_eq!(bench.reports.get(), reports);
-    bench.finish(
-        &format!("{ADDS}\nUpdated(ns/a@5→12)"),
-        "LIST rv=0 limit=500\nWATCH rv=10\nLIST rv=13\nWATCH rv=20",
-    );
-}
-
-/// An event over the limit is one bad object if its head tells which, and costs a list if not.
-#[test]
-fn w_5_f_17_d_11_an_event_over_the_limit_is_one_bad_object_or_costs_a_list() {
-    let long = || "x".repeat(8000);
-    let known = map("a", "11").field("data", json!({ "k": long() }));
-    let unknown = json!({"a": long(), "kind": "ConfigMap"});
-    let bench = Bench::with(
-        [
-            first(),
-            Expect::watch().rv("10").answer([
-                head(),
-                modified(&known),
-                modified(&map("b", "12")),
-                event("MODIFIED", &unknown),
-                stall(),
-            ]),
-            Expect::list().rv("12").reply(list("20", &[map("a", "20"), map("b", "12")])),
-            quiet("20"),
-        ],
-        |source| source.max_frame(4000),
-    );
-    bench.skip_backoff();
-    let too_large = |stage| (ErrorKind::FrameTooLarge, Some(stage));
-    assert_eq!(bench.reports.get(), [too_large(Stage::Decode), too_large(Stage::Watch)]);
-    bench.finish(
-        &format!("{ADDS}\nUpdated(ns/b@6→12)\nUpdated(ns/a@5→20)"),
-        "LIST rv=0 limit=500\nWATCH rv=10\nLIST rv=12\nWATCH rv=20",
-    );
 }

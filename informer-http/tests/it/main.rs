@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "in a test, to panic is to fail")]
 
 mod api;
+mod bench;
 mod cancel;
 mod client;
 mod cut;
@@ -11,5 +12,6 @@ mod gzip;
 mod hygiene;
 mod in_cluster;
 mod kubeconfig;
+mod stream;
 mod support;
 mod tls_config;
