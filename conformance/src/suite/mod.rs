@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn what_the_cluster_cannot_do_is_left_out_and_what_fails_says_why() {
-        let (summary, out) = run_on_nothing(&["d_7_a_server_that_lost"]);
+        let (summary, out) = run_on_nothing(&["d_7_a_server_that_lost_everything_is"]);
         assert_eq!((summary.failed, summary.left_out), (0, 1));
         let line = "left out  d_7_a_server_that_lost_everything_is_noticed: this cluster has no server that may be restarted\n";
         assert_eq!(out, line);

@@ -9,10 +9,13 @@
 //! (`Here` or `Out`): never two calls at once. A backlog does not move when its drain changes: order unbroken.
 //! Registration is between batches: no gap, nothing twice.
 
+mod slot;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use self::slot::{Call, Code, Drain, Slot};
 use super::todo::{Events, Place, Spent, Todo};
 use crate::event::Event;
 use crate::handler::EventHandler;
@@ -111,44 +114,6 @@ pub(crate) enum Due {
     Later(Instant),
     /// Nothing to watch.
     Nothing,
-}
-
-enum Drain {
-    Pop,
-    Own,
-}
-
-enum Code<T> {
-    Here(BoxHandler<T>),
-    Out(Call),
-}
-
-struct Call {
-    no: u64,
-    /// The epoch of the pop role that lent it; `None`: lent to its own thread.
-    epoch: Option<u64>,
-    since: Instant,
-}
-
-struct Slot<T> {
-    id: SlotId,
-    drain: Drain,
-    code: Code<T>,
-    todo: Todo<T>,
-    /// Time its calls held the pop thread since the last boundary.
-    held: Duration,
-    initial_left: usize,
-    /// The first list is among what it has been given.
-    primed: bool,
-    /// Latched: primed, and every initial add handled.
-    synced: Latch,
-    removed: bool,
-    delivery: Delivery,
-    promoted: bool,
-    resync: Option<Duration>,
-    next_resync: Option<Instant>,
-    handled: u64,
-    panics: u64,
 }
 
 /// See the module.
@@ -623,30 +588,6 @@ impl<T: Object> Dispatcher<T> {
 enum Look {
     Watch { call: u64, due: Instant },
     Nothing,
-}
-
-impl<T: Object> Slot<T> {
-    /// The place of the event that it waits for on the pop thread.
-    fn waits(&self) -> Option<Place> {
-        let here = matches!(self.drain, Drain::Pop) && matches!(self.code, Code::Here(_));
-        if here { self.todo.front() } else { None }
-    }
-
-    /// Is to be told `events`. Initial adds that a fold swallows count as handled (D2).
-    fn told(&mut self, batch: u64, events: &Events<T>, waste: &mut Spent<T>) {
-        let vanished = self.todo.push(batch, events, waste);
-        self.initial_left -= vanished.min(self.initial_left);
-        self.latch();
-    }
-
-    /// T9. Answers whether it has synced just now.
-    fn latch(&mut self) -> bool {
-        let now = self.primed && self.initial_left == 0 && !self.synced.is_set();
-        if now {
-            self.synced.set();
-        }
-        now
-    }
 }
 
 #[cfg(test)]
