@@ -1,8 +1,8 @@
 //! [`Client`]: one API server, and how requests to it are made.
 //!
 //! Invariants: a request that may change something goes out at most once, except after a 401 and a 429 that asks to
-//! wait, which have changed nothing; status and content type are checked before anything looks at a body; no header and no body is
-//! ever logged.
+//! wait, which have changed nothing; status and content type are checked before anything looks at a body; no header
+//! and no body is ever logged.
 
 use std::borrow::Borrow;
 use std::fmt;
