@@ -22,6 +22,7 @@ pub struct InformerOptions<T> {
     pub(crate) keep_managed_fields: Option<bool>,
     pub(crate) page_size: Option<u32>,
     pub(crate) streaming: Option<bool>,
+    pub(crate) consistent_start: Option<bool>,
     pub(crate) resync: Option<Duration>,
     pub(crate) queue_limit: Option<usize>,
     pub(crate) max_frame: Option<usize>,
@@ -84,6 +85,13 @@ impl<T: Object> InformerOptions<T> {
         self
     }
 
+    /// Whether the first list asks for the most recent state; see
+    /// [`InformerBuilder::consistent_start`](informer_core::InformerBuilder::consistent_start).
+    pub fn consistent_start(&mut self, consistent: bool) -> &mut Self {
+        self.consistent_start = Some(consistent);
+        self
+    }
+
     /// The resync period of handlers that choose none.
     pub fn resync(&mut self, period: Duration) -> &mut Self {
         self.resync = Some(period);
@@ -131,6 +139,7 @@ impl<T> InformerOptions<T> {
             ),
             (differ(self.page_size.as_ref(), wanted.page_size.as_ref()), "page_size"),
             (differ(self.streaming.as_ref(), wanted.streaming.as_ref()), "streaming"),
+            (differ(self.consistent_start.as_ref(), wanted.consistent_start.as_ref()), "consistent_start"),
             (differ(self.resync.as_ref(), wanted.resync.as_ref()), "resync"),
             (differ(self.queue_limit.as_ref(), wanted.queue_limit.as_ref()), "queue_limit"),
             (differ(self.max_frame.as_ref(), wanted.max_frame.as_ref()), "max_frame"),
@@ -151,6 +160,7 @@ impl<T> Default for InformerOptions<T> {
             keep_managed_fields: None,
             page_size: None,
             streaming: None,
+            consistent_start: None,
             resync: None,
             queue_limit: None,
             max_frame: None,
@@ -170,6 +180,7 @@ impl<T> Clone for InformerOptions<T> {
             keep_managed_fields: self.keep_managed_fields,
             page_size: self.page_size,
             streaming: self.streaming,
+            consistent_start: self.consistent_start,
             resync: self.resync,
             queue_limit: self.queue_limit,
             max_frame: self.max_frame,

@@ -48,6 +48,13 @@ pub(crate) fn read_watch<T: Representation>(
                 match error.kind() {
                     ErrorKind::Stopped => return Err(in_stream(error)),
                     ErrorKind::Silent => break WatchEnd::Silent,
+                    // Not cut but wrong: chunks that are none, compressed data that is damaged. It may be so each time,
+                    // so it must be seen.
+                    ErrorKind::Decode => {
+                        frames.finish();
+                        let told = events.tell_all(&mut frames).map_err(in_stream)?;
+                        return if told == Flow::End { Ok(WatchEnd::Ended) } else { Err(in_stream(error)) };
+                    }
                     _ => {
                         log::debug!(target: "informer::http", "the watch stream broke off: {}", error.chain());
                         break WatchEnd::Closed;

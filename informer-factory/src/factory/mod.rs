@@ -329,7 +329,10 @@ impl SharedInformerFactory {
         if let Some(period) = options.resync.or(self.inner.resync).filter(|period| !period.is_zero()) {
             builder = builder.resync(period);
         }
-        builder.streaming(options.streaming.unwrap_or(true)).build()
+        builder
+            .streaming(options.streaming.unwrap_or(true))
+            .consistent_start(options.consistent_start.unwrap_or(false))
+            .build()
     }
 
     /// Starts every informer that was asked for and does not run yet. May be called again, after more were asked for
@@ -472,6 +475,7 @@ fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) 
         keep_managed_fields: wanted.keep_managed_fields.or(defaults.keep_managed_fields),
         page_size: wanted.page_size.or(defaults.page_size),
         streaming: wanted.streaming.or(defaults.streaming),
+        consistent_start: wanted.consistent_start.or(defaults.consistent_start),
         resync: wanted.resync.or(defaults.resync),
         queue_limit: wanted.queue_limit.or(defaults.queue_limit),
         max_frame: wanted.max_frame.or(defaults.max_frame),
