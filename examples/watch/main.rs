@@ -18,8 +18,8 @@ use informer_examples::{Cluster, init_log, run, stop_on_signal};
 use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource};
 use informer_factory::sync::JoinHandle;
 use informer_factory::{
-    Client, Clock as _, Error, ErrorKind, InformerOptions, Lazy, Registration, Representation, Result,
-    ServedResource, SharedInformer, SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer,
+    Client, Clock as _, Error, ErrorKind, InformerOptions, Lazy, Recording, Registration, Representation,
+    Result, ServedResource, SharedInformer, SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer,
     find_resource,
 };
 
@@ -86,6 +86,7 @@ where
         .map_err(|error| Error::new(ErrorKind::Spawn, "cannot listen for signals").with_source(error))?;
     let printer = Arc::new(Printer::new(args.json, &resource.kind, stop.clone()));
 
+    let recording = args.record.as_ref().map(Recording::create).transpose()?;
     let factory = SharedInformerFactory::builder(client).build();
     let (told, myself) = (Arc::clone(&printer), Arc::new(OnceLock::<WeakInformer<T>>::new()));
     let weak = Arc::clone(&myself);
@@ -99,6 +100,7 @@ where
         args.field_selector.iter().for_each(|selector| _ = options.field_selector(selector));
         args.page_size.iter().for_each(|size| _ = options.page_size(*size));
         args.resync.iter().for_each(|period| _ = options.resync(*period));
+        recording.iter().for_each(|recording| _ = options.record(recording));
     })?;
     let _ = myself.set(informer.downgrade()); // the first and only time
     let told = Arc::clone(&printer);

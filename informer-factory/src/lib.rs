@@ -46,8 +46,8 @@ pub use informer_core::{
 };
 pub use informer_core::{OnStop, kube_core, metrics, sync};
 pub use informer_http::{
-    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
-    find_resource,
+    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, Recording,
+    RecordingOptions, ReplaySource, ServedResource, find_resource,
 };
 pub use multi::{MultiInformer, MultiLister, MultiRegistration};
 pub use options::InformerOptions;

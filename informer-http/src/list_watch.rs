@@ -14,7 +14,8 @@ use informer_core::{
 use crate::client::{Call, Client, JSON};
 use crate::decode::DecodeSettings;
 use crate::path::{Collection, Query, Selection};
-use crate::transport::{Connections, Limits};
+use crate::recording::{Recorded, Recording, Tape, Taped};
+use crate::transport::{Body, Connections, Limits};
 
 /// Metadata first, the whole object from servers that do not know better (DY-6, DY-7).
 const METADATA_LIST: &str =
@@ -44,6 +45,7 @@ pub struct HttpListWatch<T> {
     compress_watches: bool,
     streaming: bool,
     what: Texts,
+    recorded: Option<Recorded>,
     object: PhantomData<fn() -> T>,
 }
 
@@ -77,6 +79,7 @@ impl<T: Representation> HttpListWatch<T> {
             compress_watches: false,
             streaming: true,
             what: Texts { list: format!("list {name}"), watch: format!("watch {name}") },
+            recorded: None,
             object: PhantomData,
         }
     }
@@ -137,13 +140,43 @@ impl<T: Representation> HttpListWatch<T> {
         self
     }
 
+    /// Everything that is read from now on is recorded too.
+    #[must_use]
+    pub fn record(mut self, recording: &Recording) -> Self {
+        self.recorded = Some(recording.source(self.collection.name()));
+        self
+    }
+
     fn accept(metadata: &'static str) -> &'static str {
         if <T::Resource as Resource>::metadata_api() { metadata } else { JSON }
     }
 }
 
+impl<T> HttpListWatch<T> {
+    /// Sends `call`, and tells the tape how that went.
+    fn open<'a>(
+        &self,
+        call: &Call<'_>,
+        tape: Option<Tape<'a>>,
+        stop: &Stop,
+    ) -> Result<(Body, Option<Tape<'a>>)> {
+        match self.client.send(&self.connections, call, stop) {
+            Ok(body) => {
+                tape.iter().for_each(Tape::opened);
+                Ok((body, tape))
+            }
+            Err(error) => {
+                if let Some(tape) = tape {
+                    tape.failed(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
 /// What objects must say they are. A server may answer a request for metadata with whole objects (DY-7).
-fn expected<T: Representation>(resource: &ApiResource) -> Option<TypeMeta> {
+pub(crate) fn expected<T: Representation>(resource: &ApiResource) -> Option<TypeMeta> {
     let whole = !<T::Resource as Resource>::metadata_api();
     whole.then(|| TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() })
 }
@@ -157,8 +190,9 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
             ..Call::get(&self.what.list, &target)
         };
         let at = |error: informer_core::Error| error.at(Stage::List);
-        let mut body = self.client.send(&self.connections, &call, stop).map_err(at)?;
-        let end = crate::list::read_list(&mut body, &self.settings, sink)
+        let tape = self.recorded.as_ref().map(|recorded| recorded.list(request));
+        let (mut body, tape) = self.open(&call, tape, stop).map_err(at)?;
+        let end = crate::list::read_list(&mut Taped { body: &mut body, tape }, &self.settings, sink)
             .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.list) })
             .map_err(at)?;
         body.finish();
@@ -174,13 +208,14 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
             limits: Limits { head: request.idle, silence: request.idle },
             ..Call::get(&self.what.watch, &target)
         };
-        let mut body = match self.client.send(&self.connections, &call, stop) {
-            Ok(body) => body,
+        let tape = self.recorded.as_ref().map(|recorded| recorded.watch(request));
+        let (mut body, tape) = match self.open(&call, tape, stop) {
+            Ok(opened) => opened,
             Err(error) if error.kind() == ErrorKind::Silent => return Ok(WatchEnd::Silent),
             Err(error) => return Err(error.at(Stage::WatchOpen)),
         };
         sink.opened();
-        crate::event::read_watch(&mut body, &self.settings, sink)
+        crate::event::read_watch(&mut Taped { body: &mut body, tape }, &self.settings, sink)
             .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.watch) })
             .map_err(|error| error.at(Stage::Watch))
     }

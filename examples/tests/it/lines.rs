@@ -127,6 +127,48 @@ fn text_is_for_a_person() {
     server.finish();
 }
 
+#[test]
+fn what_is_read_can_be_recorded_and_played_again() {
+    use informer_factory::kube_core::DynamicObject;
+    use informer_factory::{ListRequest, ListWatch as _, ReplaySource, Stop};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recording.jsonl");
+    let server = ScriptedServer::start(Script::in_order([
+        Expect::list().rv("0").reply(list("10", &[map("ns/a", "5")])),
+        Expect::watch().rv("10").answer([head(), stall()]),
+    ]));
+    let args = format!("--record {} -A --no-streaming configmaps", file.display());
+    let program = Program::on(&server, &args);
+    program.wait_for("SYNCED");
+    server.wait_for_script();
+    program.send(Signal::TERM);
+    program.end().went_well();
+    server.finish();
+
+    let resource = informer_factory::kube_core::ApiResource {
+        group: String::new(),
+        version: "v1".into(),
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        plural: "configmaps".into(),
+    };
+    let replay = ReplaySource::<DynamicObject>::of(&file, &resource).unwrap();
+    let request =
+        ListRequest { resource_version: "0".to_owned(), limit: Some(500), ..ListRequest::default() };
+    let told = informer_testkit::Transcript::new();
+    replay.list(&request, &Stop::new(), &mut told.clone()).unwrap();
+    assert_eq!(told.text(), "item ns/a@5");
+
+    // It is there: nothing is overwritten, and the program says so and ends.
+    let outcome = Program::on(&server_of_nothing(), &args).end();
+    assert!(outcome.errors.contains("cannot create the recording"), "{}", outcome.errors);
+}
+
+fn server_of_nothing() -> ScriptedServer {
+    ScriptedServer::start(Script::always([stall()]))
+}
+
 /// A failure after the first list is told, even if nothing else has been printed by then.
 #[test]
 fn f_59_a_refused_watch_after_an_empty_list_is_an_error_line_and_heals() {

@@ -10,5 +10,6 @@ mod fault;
 mod gzip;
 mod in_cluster;
 mod kubeconfig;
+mod recording;
 mod support;
 mod tls_config;
