@@ -41,7 +41,10 @@ pub(crate) fn read_watch<T: Representation>(
         }
         match body.read(frames.space()) {
             Ok(0) => break WatchEnd::Closed,
-            Ok(n) => frames.filled(n),
+            Ok(n) => {
+                events.sink.received(n as u64);
+                frames.filled(n);
+            }
             Err(error) if error.kind() == Io::Interrupted => {}
             Err(error) => {
                 let error = decode::read_error(error);

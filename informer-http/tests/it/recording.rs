@@ -124,6 +124,27 @@ fn a_failure_in_the_field_is_the_same_when_it_is_played() {
 }
 
 #[test]
+fn d_17_bytes_are_those_of_the_bodies_decompressed() {
+    let watched = frame("ADDED", &object("ns/c", "u3", "21"));
+    let server = ScriptedServer::start(Script::in_order([
+        Expect::list().reply(crate::support::a_list()),
+        Expect::watch().answer([head(), chunk(&watched[..]), stall()]),
+    ]));
+    let informer = SharedInformer::builder(crate::support::source(&server)).streaming(false).build();
+    let seen = Recorder::new();
+    informer.add_event_handler(seen.clone()).unwrap();
+    informer.start().unwrap();
+    seen.wait_for(2);
+    let list = serde_json::json!({"kind": "ConfigMapList", "apiVersion": "v1", "metadata": {"resourceVersion": "7"},
+        "items": [{"metadata": {"name": "a", "namespace": "ns", "uid": "u", "resourceVersion": "6"}}]});
+    let bytes = list.to_string().len() + watched.len();
+    assert_eq!(informer.status().counters.bytes, bytes as u64);
+    informer.stop();
+    within("the join", move || informer.join()).unwrap();
+    server.finish();
+}
+
+#[test]
 fn an_informer_that_asks_for_something_else_is_told_so() {
     let folder = Folder::new();
     let file = recorded(&folder, "a.jsonl");
