@@ -143,6 +143,7 @@ fn d_17_how_it_goes_is_one_line() {
     };
     let server = ScriptedServer::start(script());
     let program = Program::on(&server, "-A --no-streaming --status 100ms configmaps");
+    program.wait_for("configmaps: watching; synced; 1 object at version 20"); // not before the watch is open
     server.wait_for_script();
     program.send(Signal::TERM);
     let lines = program.end().went_well();
