@@ -31,6 +31,9 @@ mod decode;
 mod discovery;
 mod event;
 mod frame;
+#[cfg(any(test, feature = "fuzz-internals"))]
+#[doc(hidden)]
+pub mod fuzz;
 mod item;
 mod known;
 mod list;
