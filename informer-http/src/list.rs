@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::decode::{self, DecodeSettings};
 use crate::item::{Peek, Until};
+use crate::scan::SPACE;
 use crate::text::{Text, Value, found, malformed};
 
 /// Reads one page of a list to its end and tells `sink` every item in it.
@@ -159,7 +160,7 @@ impl<T: Representation> Page<'_, T> {
 
     fn items(&mut self) -> Result<()> {
         if self.text.peek()? != b'[' {
-            return match self.text.short_value()?.trim_ascii_end() {
+            return match self.text.short_value()?.trim_end_matches(SPACE) {
                 "null" => Ok(()),
                 _ => Err(malformed("the field items, which should be an array,")),
             };

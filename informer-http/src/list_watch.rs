@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use informer_core::kube_core::{ApiResource, Resource, TypeMeta};
 use informer_core::{
@@ -11,7 +12,7 @@ use informer_core::{
     WatchEnd, WatchRequest, WatchSink,
 };
 
-use crate::client::{Call, Client, JSON};
+use crate::client::{Call, Client, JSON, PATIENCE};
 use crate::decode::DecodeSettings;
 use crate::path::{Collection, Query, Selection};
 use crate::recording::{Recorded, Recording, Tape, Taped};
@@ -44,6 +45,7 @@ pub struct HttpListWatch<T> {
     settings: DecodeSettings,
     compress_watches: bool,
     streaming: bool,
+    list_silence: Duration,
     what: Texts,
     recorded: Option<Recorded>,
     object: PhantomData<fn() -> T>,
@@ -78,6 +80,7 @@ impl<T: Representation> HttpListWatch<T> {
             settings: DecodeSettings { expected: expected::<T>(resource), ..DecodeSettings::default() },
             compress_watches: false,
             streaming: true,
+            list_silence: PATIENCE,
             what: Texts { list: format!("list {name}"), watch: format!("watch {name}") },
             recorded: None,
             object: PhantomData,
@@ -140,6 +143,14 @@ impl<T: Representation> HttpListWatch<T> {
         self
     }
 
+    /// How long the head of a list, and then each silence within its body, may last before the connection is given up;
+    /// 30 s by default (D7). It is no limit on the whole list. For watches the informer has limits of its own.
+    #[must_use]
+    pub fn list_silence(mut self, limit: Duration) -> Self {
+        self.list_silence = limit;
+        self
+    }
+
     /// Everything that is read from now on is recorded too.
     #[must_use]
     pub fn record(mut self, recording: &Recording) -> Self {
@@ -187,6 +198,7 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
         let call = Call {
             accept: Self::accept(METADATA_LIST),
             compressed: self.client.compress_lists(),
+            limits: Limits { head: self.list_silence, silence: self.list_silence },
             ..Call::get(&self.what.list, &target)
         };
         let at = |error: informer_core::Error| error.at(Stage::List);
