@@ -74,6 +74,8 @@ pub(crate) struct Plan {
 
 pub(crate) struct State {
     on: bool,
+    /// No fault is drawn for now.
+    hushed: bool,
     dice: Dice,
     struck: [[u32; KINDS.len()]; PHASES.len()],
     drawn: [[u32; KINDS.len()]; PHASES.len()],
@@ -88,6 +90,7 @@ impl Plan {
     pub(crate) fn new() -> Self {
         let state = State {
             on: false,
+            hushed: false,
             dice: Dice(0),
             struck: Default::default(),
             drawn: Default::default(),
@@ -99,12 +102,17 @@ impl Plan {
     /// Faults come from now on.
     pub(crate) fn start(&self, seed: u64) {
         let mut state = self.state.lock();
-        (state.on, state.dice, state.drawn) = (true, Dice(seed), Default::default());
+        (state.on, state.hushed, state.dice, state.drawn) = (true, false, Dice(seed), Default::default());
     }
 
     /// No further fault is drawn; those that were still strike.
     pub(crate) fn end(&self) {
         self.state.lock().on = false;
+    }
+
+    /// Whether no fault is to be drawn for now.
+    pub(crate) fn hush(&self, hushed: bool) {
+        self.state.lock().hushed = hushed;
     }
 
     /// The fault that this phase meets, if any.
@@ -115,8 +123,8 @@ impl Plan {
         let row = phase as usize;
         // What comes late in an exchange is only reached if what comes before it passes: who is ahead stands back.
         let behind = (0..PHASES.len()).map(least).min().unwrap_or(0);
-        let odds = if least(row) <= behind { 8 } else { 1 };
-        if !state.on || state.dice.clone().roll(10) >= odds {
+        let odds = if least(row) <= behind + 1 { 8 } else { 0 };
+        if !state.on || state.hushed || state.dice.clone().roll(10) >= odds {
             state.dice.roll(10);
             return None;
         }

@@ -152,7 +152,7 @@ impl Exchange<'_> {
     fn strike(&self, phase: Phase, kind: Kind, tap: &mut Tap<'_>, reader: &mut BufReader<&TcpStream>) -> Go {
         let plan = &self.shared.plan;
         let struck = match kind {
-            Kind::Older | Kind::Newer => plan.restart(kind),
+            Kind::Older | Kind::Newer => plan.restart(kind) && self.is_there(),
             _ => true,
         };
         plan.settle(phase, kind, struck);
@@ -189,6 +189,18 @@ impl Exchange<'_> {
                 Ok(Some(End::Fin))
             }
         }
+    }
+
+    /// Whether the client has not gone meanwhile: a restart that it did not wait for has not struck it.
+    fn is_there(&self) -> bool {
+        let mut byte = [0];
+        self.client.set_nonblocking(true).unwrap();
+        let there = match self.client.peek(&mut byte) {
+            Ok(count) => count != 0,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        };
+        self.client.set_nonblocking(false).unwrap();
+        there
     }
 
     /// Sends nothing, until the client goes.
@@ -353,7 +365,7 @@ impl Body<'_> {
                 Ok(None)
             }
             Kind::Older | Kind::Newer => {
-                plan.settle(phase, kind, plan.restart(kind));
+                plan.settle(phase, kind, plan.restart(kind) && self.exchange.is_there());
                 tap.chunk(piece)?;
                 Ok(None)
             }

@@ -6,23 +6,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::sync::Mutex;
-use informer_core::{Clock as _, HandlerOptions, Phase as At, SharedInformer};
+use informer_core::{Clock as _, HandlerOptions, SharedInformer};
 use informer_http::{Client, HttpListWatch};
 use informer_testkit::{ApiServer, Deadline, Gate, ManualClock, Recorder, states, within};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde_json::json;
 
-use crate::plan::{Dice, Kind, Plan, answer};
+use crate::plan::{Dice, Kind, Plan, Ticket, answer};
 use crate::proxy::Proxy;
 use crate::source::{Ledger, Paced, SILENCE};
 
 /// How many informers run at once.
-const MEMBERS: usize = 6;
+const MEMBERS: usize = 8;
 /// How many objects there may be.
 const OBJECTS: u64 = 14;
 /// Requests in a row without a wait: after a list its watch, once a short watch, once a list that had to be asked for
 /// again in another way, and so on; each of them is bounded by itself, and so are all together.
 const MOST_FREE: u32 = 8;
+/// How many steps a wish for an older history waits for others: everybody has to notice one, which takes its time.
+const GATHERED: u32 = 3;
 /// An empty server's first objects are all below this version.
 const FLOOR: u64 = 60;
 
@@ -50,6 +52,9 @@ pub(crate) struct Round {
     /// The server has an older history, and not everybody has noticed: nothing changes until then. Versions are all
     /// that tells histories apart; if the new one came to a version of the old one, nobody could tell.
     calm: bool,
+    /// Connections that wait for an older history, and for how many steps the first has.
+    older: Vec<Ticket>,
+    waited: u32,
     sum: Sum,
 }
 
@@ -135,6 +140,8 @@ impl Round {
             members: Vec::new(),
             alive: BTreeSet::new(),
             calm: false,
+            older: Vec::new(),
+            waited: 0,
             sum: Sum::default(),
         };
         // Above the versions that an empty server begins with.
@@ -200,6 +207,7 @@ impl Round {
         (0..5).for_each(|at| self.create(&format!("c-{at}")).unwrap());
         assert!(self.newest() < FLOOR, "the new history begins below the old one");
         self.calm = true;
+        self.plan.hush(true); // the sooner it is over
         true
     }
 
@@ -214,20 +222,30 @@ impl Round {
     /// Time goes on: at once to what somebody waits for, if an informer waits.
     fn tick(&self) {
         self.plan.pause(Duration::from_millis(1));
-        let waits = self.members.iter().any(|member| member.informer.status().phase == At::Waiting);
-        let next = self.clock.alarms().into_iter().min().filter(|_| waits);
+        let next =
+            self.members.iter().filter_map(|member| member.informer.status().last_error?.next_attempt).min();
         self.clock.advance(next.unwrap_or(Duration::from_millis(20)));
     }
 
     fn step(&mut self) {
         while let Some((kind, ticket)) = self.plan.wanted() {
-            let done = self.restart(kind);
-            answer(&ticket, done);
+            if kind == Kind::Older {
+                self.older.push(ticket);
+            } else {
+                let done = self.restart(kind);
+                answer(&ticket, done);
+            }
+        }
+        self.waited = if self.older.is_empty() { 0 } else { self.waited + 1 };
+        if self.waited > GATHERED || self.older.len() >= 4 {
+            let done = self.restart(Kind::Older);
+            self.older.drain(..).for_each(|ticket| answer(&ticket, done));
         }
         if self.calm {
-            self.calm = !self.is_settled();
+            self.calm = self.dice.roll(3) != 0 || !self.is_settled(); // a look costs more than a step
+            self.plan.hush(self.calm);
         } else {
-            (0..self.dice.roll(3)).for_each(|_| self.change());
+            (0..self.dice.roll(2)).for_each(|_| self.change());
         }
         match self.dice.roll(60) {
             0..=5 => {
@@ -258,6 +276,7 @@ impl Round {
         while let Some((_, ticket)) = self.plan.wanted() {
             answer(&ticket, false);
         }
+        self.older.drain(..).for_each(|ticket| answer(&ticket, false));
         self.members.iter_mut().for_each(|member| member.gates.drain(..).for_each(|gate| gate.open()));
         let net = Deadline::new();
         while self.calm {

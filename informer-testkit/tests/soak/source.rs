@@ -12,7 +12,7 @@ use informer_testkit::ManualClock;
 use k8s_openapi::api::core::v1::ConfigMap;
 
 /// Real silence after which a list or a watch is given up: short, since stalls are waited for.
-pub(crate) const SILENCE: Duration = Duration::from_millis(40);
+pub(crate) const SILENCE: Duration = Duration::from_millis(20);
 
 /// What an informer asked for, and when.
 #[derive(Default)]
