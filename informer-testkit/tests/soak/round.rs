@@ -211,6 +211,13 @@ impl Round {
         true
     }
 
+    /// Slow handlers go on.
+    fn open_gates(&mut self) {
+        for member in &mut self.members {
+            member.gates.drain(..).for_each(|gate| gate.open());
+        }
+    }
+
     fn is_settled(&self) -> bool {
         let want = states(&self.objects());
         self.members.iter().all(|member| {
@@ -248,9 +255,7 @@ impl Round {
             (0..self.dice.roll(2)).for_each(|_| self.change());
         }
         match self.dice.roll(60) {
-            0..=5 => {
-                self.members.iter_mut().for_each(|member| member.gates.drain(..).for_each(|gate| gate.open()))
-            }
+            0..=5 => self.open_gates(),
             6 => {
                 let at = self.dice.roll(MEMBERS as u64) as usize;
                 let member = self.members.swap_remove(at);
@@ -277,7 +282,7 @@ impl Round {
             answer(&ticket, false);
         }
         self.older.drain(..).for_each(|ticket| answer(&ticket, false));
-        self.members.iter_mut().for_each(|member| member.gates.drain(..).for_each(|gate| gate.open()));
+        self.open_gates();
         let net = Deadline::new();
         while self.calm {
             self.calm = !self.is_settled();
