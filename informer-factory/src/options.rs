@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::{Object, Report};
+use informer_http::Recording;
 
 type Transform<T> = dyn Fn(&mut T) + Send + Sync;
 type ErrorHook = dyn Fn(&Report<'_>) + Send + Sync;
@@ -27,6 +28,7 @@ pub struct InformerOptions<T> {
     pub(crate) queue_limit: Option<usize>,
     pub(crate) max_frame: Option<usize>,
     pub(crate) compress_watches: Option<bool>,
+    pub(crate) recording: Option<Recording>,
 }
 
 impl<T: Object> InformerOptions<T> {
@@ -115,6 +117,12 @@ impl<T: Object> InformerOptions<T> {
         self.compress_watches = Some(compress);
         self
     }
+
+    /// Everything that the informer reads is recorded, so that a failure can be played again.
+    pub fn record(&mut self, recording: &Recording) -> &mut Self {
+        self.recording = Some(recording.clone());
+        self
+    }
 }
 
 impl<T> InformerOptions<T> {
@@ -144,6 +152,13 @@ impl<T> InformerOptions<T> {
             (differ(self.queue_limit.as_ref(), wanted.queue_limit.as_ref()), "queue_limit"),
             (differ(self.max_frame.as_ref(), wanted.max_frame.as_ref()), "max_frame"),
             (differ(self.compress_watches.as_ref(), wanted.compress_watches.as_ref()), "compress_watches"),
+            (
+                wanted
+                    .recording
+                    .as_ref()
+                    .is_some_and(|wanted| !self.recording.as_ref().is_some_and(|have| have.is_same(wanted))),
+                "recording",
+            ),
         ];
         checks.into_iter().find_map(|(wrong, name)| wrong.then_some(name))
     }
@@ -165,6 +180,7 @@ impl<T> Default for InformerOptions<T> {
             queue_limit: None,
             max_frame: None,
             compress_watches: None,
+            recording: None,
         }
     }
 }
@@ -185,6 +201,7 @@ impl<T> Clone for InformerOptions<T> {
             queue_limit: self.queue_limit,
             max_frame: self.max_frame,
             compress_watches: self.compress_watches,
+            recording: self.recording.clone(),
         }
     }
 }

@@ -26,7 +26,7 @@ use crate::transport::{
 };
 
 /// Head of an ordinary answer, and silence within its body (D7).
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const JSON: &str = "application/json";
 

@@ -310,6 +310,9 @@ impl SharedInformerFactory {
         if let Some(bytes) = options.max_frame {
             source = source.max_frame(bytes);
         }
+        if let Some(recording) = &options.recording {
+            source = source.record(recording);
+        }
         let mut builder = SharedInformer::builder(source).clock(Arc::clone(&self.inner.clock));
         if let Some(metrics) = self.inner.metrics.clone() {
             builder = builder.metrics(metrics).metrics_name(key.name::<T>());
@@ -480,6 +483,7 @@ fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) 
         queue_limit: wanted.queue_limit.or(defaults.queue_limit),
         max_frame: wanted.max_frame.or(defaults.max_frame),
         compress_watches: wanted.compress_watches.or(defaults.compress_watches),
+        recording: wanted.recording.clone().or_else(|| defaults.recording.clone()),
     }
 }
 

@@ -12,6 +12,7 @@ mod gzip;
 mod hygiene;
 mod in_cluster;
 mod kubeconfig;
+mod recording;
 mod stream;
 mod support;
 mod tls_config;
