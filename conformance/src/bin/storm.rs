@@ -8,6 +8,7 @@
 //! server restarts, once with its objects and once without. Printed are the requests of all while it was away, and when
 //! the first list or streaming list of each came after the server was ready: a histogram.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -115,10 +116,11 @@ fn storm(name: &str, cluster: &mut dyn TestCluster, many: usize, memory: Memory)
         .map(|(at, _)| at.saturating_duration_since(ready))
         .collect();
     say(&format!("  first list of each after that ({} of {many} listed):", lists.len()));
-    let bars = lists.iter().map(|at| at.as_millis() / BAR.as_millis()).max().map_or(0, |last| last + 1);
-    let first = lists.iter().map(|at| at.as_millis() / BAR.as_millis()).min().unwrap_or_default();
-    for bar in first..bars {
-        let count = lists.iter().filter(|at| at.as_millis() / BAR.as_millis() == bar).count();
+    let mut bars = BTreeMap::<u128, usize>::new();
+    for at in lists {
+        *bars.entry(at.as_millis() / BAR.as_millis()).or_default() += 1;
+    }
+    for (bar, count) in bars {
         say(&format!("  {:>6} ms {count:>4} {}", bar * BAR.as_millis(), "#".repeat(count)));
     }
     Ok(())
