@@ -1,6 +1,6 @@
 //! Pauses, and what the server remembers of the requests it got.
 
-use informer_testkit::{ApiServer, Calls, Ending, within};
+use informer_testkit::{ApiServer, Calls, Ending, ServedRequest, within};
 use serde_json::json;
 
 use crate::wire::Wire;
@@ -99,7 +99,7 @@ fn how_a_watch_ended_is_remembered() {
     assert_eq!((ended[0].ending(), ended[0].body_bytes()), (Some(Ending::ClientGone), length));
     server.stop();
     let endings: Vec<_> =
-        server.requests(&Calls::watch("configmaps")).iter().map(|watch| watch.ending()).collect();
+        server.requests(&Calls::watch("configmaps")).iter().map(ServedRequest::ending).collect();
     assert_eq!(endings.len(), 2);
     assert!(endings.contains(&Some(Ending::Stopped)) && endings.contains(&Some(Ending::ClientGone)));
 }

@@ -9,6 +9,7 @@ mod api_server_pauses;
 #[cfg(feature = "tls")]
 mod api_server_tls;
 mod clock;
+mod notation;
 mod oracle;
 mod record;
 mod server;
