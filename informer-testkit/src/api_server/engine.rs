@@ -17,6 +17,7 @@ use super::exchange::{Answer, Call};
 use super::moment::Calendar;
 use super::names::Dice;
 use super::options::flag;
+use super::past::Snapshot;
 use super::resource::{Registry, Resource};
 use super::route::Route;
 use super::status::{Result, Status};
@@ -62,17 +63,26 @@ pub(super) struct Bell {
 impl Engine {
     /// An engine with the namespaces that every cluster has.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        let calendar = Calendar::new(&clock);
-        let state = State {
-            store: Store::new(),
-            registry: Arc::new(Registry::new()),
-            dice: Dice::new(),
-            bells: HashMap::new(),
-            stopped: false,
-        };
-        let engine = Engine { state: Mutex::new(state), clock, calendar };
+        let engine = Engine::with(clock, Store::new(), Arc::new(Registry::new()));
         create::first_namespaces(&engine);
         Arc::new(engine)
+    }
+
+    /// An engine that has what a snapshot has, with its past.
+    pub(super) fn restored(clock: Arc<dyn Clock>, snapshot: &Snapshot) -> Arc<Self> {
+        Arc::new(Engine::with(clock, snapshot.store.clone(), Arc::clone(&snapshot.registry)))
+    }
+
+    fn with(clock: Arc<dyn Clock>, store: Store, registry: Arc<Registry>) -> Self {
+        let calendar = Calendar::new(&clock);
+        let state = State { store, registry, dice: Dice::new(), bells: HashMap::new(), stopped: false };
+        Engine { state: Mutex::new(state), clock, calendar }
+    }
+
+    /// Everything there is now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let state = self.lock();
+        Snapshot { store: state.store.clone(), registry: Arc::clone(&state.registry) }
     }
 
     /// Answers one request.
