@@ -13,6 +13,7 @@ use std::sync::{Arc, Weak};
 use informer_core::Clock;
 use informer_core::sync::{Monitor, Mutex, MutexGuard};
 
+use super::backlog::Backlog;
 use super::exchange::{Answer, Call};
 use super::moment::Calendar;
 use super::names::Dice;
@@ -38,6 +39,7 @@ pub(super) struct State {
     pub(super) dice: Dice,
     /// By storage: who waits for its changes.
     bells: HashMap<String, Vec<Waiter>>,
+    clock: Arc<dyn Clock>,
     stopped: bool,
 }
 
@@ -58,6 +60,7 @@ pub(super) struct Bell {
     pub(super) last: bool,
     /// The engine has stopped: the watch ends now.
     pub(super) stopped: bool,
+    pub(super) backlog: Backlog,
 }
 
 impl Engine {
@@ -75,7 +78,14 @@ impl Engine {
 
     fn with(clock: Arc<dyn Clock>, store: Store, registry: Arc<Registry>) -> Self {
         let calendar = Calendar::new(&clock);
-        let state = State { store, registry, dice: Dice::new(), bells: HashMap::new(), stopped: false };
+        let state = State {
+            store,
+            registry,
+            dice: Dice::new(),
+            bells: HashMap::new(),
+            clock: Arc::clone(&clock),
+            stopped: false,
+        };
         Engine { state: Mutex::new(state), clock, calendar }
     }
 
@@ -204,7 +214,7 @@ impl State {
     fn ring(&self, storage: &str, namespace: &str) {
         let waiters = self.bells.get(storage).into_iter().flatten();
         for waiter in waiters.filter(|w| w.namespace.as_deref().is_none_or(|scope| scope == namespace)) {
-            waiter.ring(|_| ());
+            waiter.ring(|bell| bell.backlog.push(|| self.clock.now()));
         }
     }
 }

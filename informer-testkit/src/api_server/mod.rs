@@ -5,6 +5,7 @@
 
 mod about;
 mod access;
+mod backlog;
 mod body;
 mod builtin;
 mod compaction;
@@ -98,6 +99,17 @@ pub use requests::{Ending, ServedRequest};
 ///
 /// `api-accept` accepts connections and notices clients that have gone; `api-conn-N` serves one connection. All end,
 /// and are joined, in [`stop`](ApiServer::stop) and on drop.
+///
+/// # Limits
+///
+/// | what | how much | beyond it |
+/// |---|---|---|
+/// | connections, and threads for them | 512 | 503 and a close, at once; over TLS a close |
+/// | head of a request | 1 MiB, 1,024 fields | 431 and a close |
+/// | body of a request | 3 MiB | 413 and a close |
+/// | changes that wait for a watch | 1,000 | a watch that takes nothing for 100 ms of the server's clock meanwhile ends in good order |
+/// | changes that a resource remembers | 10,000 | 410 for versions before them |
+/// | requests that are remembered | 4,096 | the oldest are forgotten |
 pub struct ApiServer {
     engine: Arc<Engine>,
     listener: Listener,
