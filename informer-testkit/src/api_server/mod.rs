@@ -68,6 +68,8 @@ use exchange::{Answer, Call};
 use http::{Listener, Security, Service};
 
 pub use fault::{Calls, Fault, Injected, Phase};
+#[cfg(any(test, feature = "fuzz-internals"))]
+pub use http::fuzz;
 pub use past::Snapshot;
 pub use requests::{Ending, ServedRequest};
 

@@ -325,10 +325,10 @@ impl Requests {
         what: &str,
         are: impl Fn(&ServedRequest) -> bool,
     ) -> Vec<ServedRequest> {
+        let meant = |request: &&ServedRequest| calls.matches(request) && are(request);
         let ready = |log: &mut Log| {
-            let those = log.kept.iter().filter(|request| calls.matches(request) && are(request));
-            let those: Vec<_> = those.cloned().collect();
-            (count <= those.len()).then_some(those)
+            let there = count <= log.kept.iter().filter(meant).take(count).count();
+            there.then(|| log.kept.iter().filter(meant).cloned().collect())
         };
         let shown = |log: &Log| {
             let lines: Vec<_> = log.kept.iter().map(|request| format!("\n  {request:?}")).collect();

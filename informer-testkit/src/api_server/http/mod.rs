@@ -7,6 +7,8 @@
 
 mod connection;
 mod door;
+#[cfg(any(test, feature = "fuzz-internals"))]
+pub mod fuzz;
 mod outlet;
 mod reply;
 #[cfg(test)]
