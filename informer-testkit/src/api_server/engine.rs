@@ -13,10 +13,12 @@ use std::sync::{Arc, Weak};
 use informer_core::Clock;
 use informer_core::sync::{Monitor, Mutex, MutexGuard};
 
+use super::backlog::Backlog;
 use super::exchange::{Answer, Call};
 use super::moment::Calendar;
 use super::names::Dice;
 use super::options::flag;
+use super::past::Snapshot;
 use super::resource::{Registry, Resource};
 use super::route::Route;
 use super::status::{Result, Status};
@@ -37,6 +39,7 @@ pub(super) struct State {
     pub(super) dice: Dice,
     /// By storage: who waits for its changes.
     bells: HashMap<String, Vec<Waiter>>,
+    clock: Arc<dyn Clock>,
     stopped: bool,
 }
 
@@ -57,22 +60,39 @@ pub(super) struct Bell {
     pub(super) last: bool,
     /// The engine has stopped: the watch ends now.
     pub(super) stopped: bool,
+    pub(super) backlog: Backlog,
 }
 
 impl Engine {
     /// An engine with the namespaces that every cluster has.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        let calendar = Calendar::new(&clock);
-        let state = State {
-            store: Store::new(),
-            registry: Arc::new(Registry::new()),
-            dice: Dice::new(),
-            bells: HashMap::new(),
-            stopped: false,
-        };
-        let engine = Engine { state: Mutex::new(state), clock, calendar };
+        let engine = Engine::with(clock, Store::new(), Arc::new(Registry::new()));
         create::first_namespaces(&engine);
         Arc::new(engine)
+    }
+
+    /// An engine that has what a snapshot has, with its past.
+    pub(super) fn restored(clock: Arc<dyn Clock>, snapshot: &Snapshot) -> Arc<Self> {
+        Arc::new(Engine::with(clock, snapshot.store.clone(), Arc::clone(&snapshot.registry)))
+    }
+
+    fn with(clock: Arc<dyn Clock>, store: Store, registry: Arc<Registry>) -> Self {
+        let calendar = Calendar::new(&clock);
+        let state = State {
+            store,
+            registry,
+            dice: Dice::new(),
+            bells: HashMap::new(),
+            clock: Arc::clone(&clock),
+            stopped: false,
+        };
+        Engine { state: Mutex::new(state), clock, calendar }
+    }
+
+    /// Everything there is now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let state = self.lock();
+        Snapshot { store: state.store.clone(), registry: Arc::clone(&state.registry) }
     }
 
     /// Answers one request.
@@ -194,7 +214,7 @@ impl State {
     fn ring(&self, storage: &str, namespace: &str) {
         let waiters = self.bells.get(storage).into_iter().flatten();
         for waiter in waiters.filter(|w| w.namespace.as_deref().is_none_or(|scope| scope == namespace)) {
-            waiter.ring(|_| ());
+            waiter.ring(|bell| bell.backlog.push(|| self.clock.now()));
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A watch knows the revision up to which it has seen everything. It takes the changes after it in batches, under
 //! the lock as references, and selects and writes outside. A change reaches a watch with a selector as what it means
-//! for the selection: an object that begins to match is added, one that ceases to is deleted.
+//! for the selection: an object that begins to match is added, one that ceases to is deleted. A watch that takes nothing
+//! while too many changes wait for it is closed ([`backlog`](super::backlog)).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -84,6 +85,7 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         form,
         headed: false,
         bell,
+        born: current,
         // Without a version and without what is there, it begins now.
         position: if options.initial_events || from == 0 { current } else { from },
         begins: options.initial_events && refusal.is_none() && (options.bookmarks || !initial.is_empty()),
@@ -124,6 +126,8 @@ struct Watch {
     /// Whether a table has told its columns.
     headed: bool,
     bell: Arc<Monitor<Bell>>,
+    /// The revision at which it was opened: its bell has counted every change after it.
+    born: u64,
     /// Everything up to this revision has been told, or is in `initial` or `ready`.
     position: u64,
     /// What was there when it was opened, still to be told.
@@ -154,6 +158,21 @@ impl Feed for Watch {
     }
 
     fn next(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
+        if self.bell.lock().backlog.is_too_long(self.engine.clock.now()) {
+            // What it has taken is still told.
+            self.over = true;
+            self.initial.clear();
+            self.end_of_initial = false;
+        }
+        let chunk = self.find(stop);
+        self.bell.lock().backlog.goes_on(self.engine.clock.now());
+        chunk
+    }
+}
+
+impl Watch {
+    /// The next chunk, once there is one.
+    fn find(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
         loop {
             if stop.is_set() {
                 return None;
@@ -195,9 +214,7 @@ impl Feed for Watch {
             }
         }
     }
-}
 
-impl Watch {
     /// Writes some of what was there when the watch was opened, and the bookmark after it.
     fn tell_initial(&mut self) {
         let mut size = self.ready.iter().map(|line| line.len()).sum::<usize>();
@@ -237,6 +254,12 @@ impl Watch {
             self.over = true;
             return Look::More;
         };
+        let in_scope = |change: &&Arc<Change>| {
+            let namespace = change.key().map_or("", |key| key.namespace.as_str());
+            self.born < change.revision && self.namespace.as_ref().is_none_or(|scope| scope == namespace)
+        };
+        let counted = news.changes.iter().filter(in_scope).count();
+        self.bell.lock().backlog.took(counted);
         for change in &news.changes {
             self.tell(change, shared);
         }
