@@ -5,9 +5,10 @@
 //! ```
 //!
 //! Each COMMAND, with `{}` for the kubeconfig, watches the ConfigMaps of the namespace `default` and prints the JSON
-//! lines of the `watch` example, as `benches/peers/kube-rs` does for kube-rs. They follow the embedded API server through changes (10,000 unless told otherwise), a
-//! compaction, restarts and a restore. After each, what a program has told is replayed and compared with what the
-//! server has, until they are equal; what is still missing after a while is printed. Exit status 1 if anything is.
+//! lines of the `watch` example, as `benches/peers/kube-rs` does for kube-rs. They follow the embedded API server
+//! through changes (10,000 unless told otherwise), a compaction, restarts and a restore. After each, what a program has
+//! told is replayed and compared with what the server has, until they are equal; what is still missing after a while is
+//! printed. Exit status 1 if anything is.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
