@@ -92,7 +92,8 @@ impl Conversation<'_> {
         };
         let hosts = head.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host")).count();
         if hosts == 0 && !head.old {
-            return self.refuse(&Fault::Malformed("missing required Host header".to_owned()));
+            self.outlet.send(self.reader.get_mut(), &reply::refusal(400, "missing required Host header"))?;
+            return Ok(Next::Refused);
         }
         if hosts > 1 {
             return self.refuse(&Fault::Malformed("too many Host headers".to_owned()));
@@ -153,10 +154,10 @@ pub(super) fn call_of(head: Head, body: Vec<u8>) -> Call {
 pub(super) fn refusal_of(fault: &Fault) -> Option<Vec<u8>> {
     Some(match fault {
         Fault::Broken(_) => return None,
-        Fault::Malformed(what) => reply::refusal(400, what),
+        Fault::Malformed(_) => reply::refusal(400, ""),
         Fault::HeadTooLarge => reply::refusal(431, ""),
         Fault::BodyTooLarge => reply::refusal(413, ""),
-        Fault::UnknownCoding => reply::refusal(501, "unsupported transfer encoding"),
+        Fault::UnknownCoding => reply::refusal_saying("501 Not Implemented", "Unsupported transfer encoding"),
     })
 }
 
