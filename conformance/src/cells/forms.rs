@@ -110,6 +110,12 @@ pub(super) fn kept() -> Vec<Cell> {
         let name = collection.replace("/namespaces/{ns}", "").trim_start_matches("/api").to_owned();
         cells.push(Cell::ask(format!("collection{name}/json"), Ask::get(*collection)));
         cells.push(Cell::ask(format!("collection{name}/table"), Ask::get(*collection).accept(KUBECTL)));
+        // The last bookmark of a streaming list is about an object that is empty in its own way.
+        let streaming = "watch=1&timeoutSeconds=1&sendInitialEvents=true&allowWatchBookmarks=true";
+        let target =
+            format!("{collection}?{streaming}&resourceVersionMatch=NotOlderThan&labelSelector=none%3Dsuch");
+        cells.push(Cell::ask(format!("empty{name}/json"), Ask::get(&*target)));
+        cells.push(Cell::ask(format!("empty{name}/table"), Ask::get(target).accept(TABLE)));
     }
     for path in DOCUMENTS {
         cells.push(Cell::ask(format!("discovery{path}"), Ask::get(*path)));
@@ -139,7 +145,7 @@ fn accepted(cells: &mut Vec<Cell>) {
             push("list", collection.to_owned());
             push("get", format!("{collection}/{object}"));
             push("watch", format!("{collection}?watch=1&timeoutSeconds=1&resourceVersion={{{old}}}"));
-            let streaming = "watch=1&timeoutSeconds=3&sendInitialEvents=true&allowWatchBookmarks=true";
+            let streaming = "watch=1&timeoutSeconds=1&sendInitialEvents=true&allowWatchBookmarks=true";
             push("stream", format!("{collection}?{streaming}&resourceVersionMatch=NotOlderThan"));
         }
         for include in ["None", "Metadata", "Object", "Nonsense"] {

@@ -22,9 +22,9 @@ const INITIAL: [Choice; 4] = [
     ("odd-initial", "sendInitialEvents=perhaps"),
 ];
 
-/// A watch with bookmarks lasts long enough for the one before its end.
+/// A watch so short ends before the bookmarks that its end brings; those have cells of their own.
 const BOOKMARKS: [Choice; 2] =
-    [("silent", "timeoutSeconds=1"), ("bookmarks", "allowWatchBookmarks=true&timeoutSeconds=3")];
+    [("silent", "timeoutSeconds=1"), ("bookmarks", "allowWatchBookmarks=true&timeoutSeconds=1")];
 
 /// Versions of a world that is remembered; `#` is where the name of a fact begins.
 const KEPT: [Choice; 8] = [
@@ -69,6 +69,7 @@ pub(super) fn kept() -> Vec<Cell> {
         lists(kind, &KEPT, &KEPT_PAGES, &mut cells);
         watches(kind, &KEPT, &WATCH_PAGES, &mut cells);
         selected(kind, &mut cells);
+        late(kind, &mut cells);
     }
     cells
 }
@@ -92,8 +93,12 @@ fn lists(kind: Kind, versions: &[Choice], pages: &[Choice], cells: &mut Vec<Cell
             }
         }
     }
+    // The cluster has ConfigMaps of its own.
+    let own = ("labelled", "labelSelector=n");
     for version in versions {
-        cells.push(cell("list-all", kind, &kind.everywhere(), &[*version, ("limit", "limit=3")]));
+        for limit in [("limit", "limit=3"), ("whole", "")] {
+            cells.push(cell("list-all", kind, &kind.everywhere(), &[own, *version, limit]));
+        }
     }
     // A list knows nothing of initial events.
     for initial in &INITIAL[1..] {
@@ -116,6 +121,21 @@ fn watches(kind: Kind, versions: &[Choice], pages: &[Choice], cells: &mut Vec<Ce
                         }
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Bookmarks once a minute, and before the end of a watch: none to one that has been told nothing newer than what it
+/// began with.
+fn late(kind: Kind, cells: &mut Vec<Cell>) {
+    let initial = ("no-initial", "sendInitialEvents=false&resourceVersionMatch=NotOlderThan");
+    for version in [("old", "resourceVersion={#old}"), ("current", "resourceVersion={#current}")] {
+        for (end, timeout) in [("end", "timeoutSeconds=4"), ("minute", "timeoutSeconds=63")] {
+            for initial in [("plain", ""), initial] {
+                let bookmarks = ("bookmarks", "watch=1&allowWatchBookmarks=true");
+                let choices = [bookmarks, version, initial, (end, timeout)];
+                cells.push(cell("late", kind, &kind.collection(), &choices));
             }
         }
     }

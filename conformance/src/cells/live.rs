@@ -9,6 +9,7 @@ use std::io::{self, BufRead};
 use serde_json::{Map, Value, json};
 
 use super::plain;
+use super::side::Side;
 use super::world::{World, wait_served};
 use crate::exchange::{Ask, Peer, Reply};
 
@@ -26,7 +27,7 @@ pub(crate) enum Step {
     Open(&'static str, Ask),
     /// Changes something; it must work.
     Write(Ask),
-    /// Asks something; the answer is part of what is compared.
+    /// Asks something; the answer is part of what is compared. A watch may end by time where none is open.
     Note(&'static str, Ask),
     /// Reads every watch that is open, up to [`END`].
     ReadToMark,
@@ -40,7 +41,8 @@ pub(crate) enum Step {
 
 impl Script {
     /// Runs it: by name, what each watch was told and what else was noted.
-    pub(crate) fn run(&self, peer: &Peer, world: &mut World) -> io::Result<Value> {
+    pub(crate) fn run(&self, side: &dyn Side, world: &mut World) -> io::Result<Value> {
+        let peer = &side.peer();
         let mut open: BTreeMap<&str, Box<dyn BufRead + Send>> = BTreeMap::new();
         let mut told: Vec<(String, Vec<String>)> = Vec::new();
         let mut notes = Map::new();
@@ -55,7 +57,9 @@ impl Script {
                 }
                 Step::Write(ask) => drop(world.done(peer, ask)?),
                 Step::Note(name, ask) => {
+                    side.leap(open.is_empty());
                     let answer = peer.ask(&world.resolved(ask))?;
+                    side.leap(false);
                     notes.insert((*name).to_owned(), plain::answer(&answer, world));
                 }
                 Step::ReadToMark => {

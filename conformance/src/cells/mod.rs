@@ -132,7 +132,7 @@ pub fn walk(side: &mut dyn Side, seed: u64, half: Half, filter: &str) -> io::Res
     side.leap(false);
     for cell in &lived {
         if let Part::Live(script) = &cell.part {
-            let told = script.run(&peer, &mut world);
+            let told = script.run(side, &mut world);
             answers
                 .insert(cell.name.clone(), told.unwrap_or_else(|error| json!({"failed": error.to_string()})));
         }

@@ -44,8 +44,13 @@ pub(crate) fn answer(answer: &Answer, world: &World) -> Value {
 }
 
 /// Lines that are events, each as a tree; `None` if one of them is none.
+///
+/// Equal bookmarks in a row are one: how often a real server repeats them is a matter of how busy it is.
 pub(crate) fn events<'a>(lines: impl Iterator<Item = &'a str>, world: &World) -> Option<Value> {
-    lines.map(|line| serde_json::from_str(line).ok().map(|event| plain(event, world))).collect()
+    let events = lines.map(|line| serde_json::from_str(line).ok().map(|event| plain(event, world)));
+    let mut events: Vec<Value> = events.collect::<Option<_>>()?;
+    events.dedup_by(|next, before| next["type"] == "BOOKMARK" && next == before);
+    Some(Value::Array(events))
 }
 
 /// Reads the lines of a stream up to one that `last` accepts, or its end.
@@ -64,7 +69,33 @@ pub(crate) fn lines_until(body: impl BufRead, mut last: impl FnMut(&str) -> bool
 
 /// A tree in which everything has its name.
 pub(crate) fn plain(value: Value, world: &World) -> Value {
-    named("", value, world)
+    let discovery = matches!(
+        value["kind"].as_str(),
+        Some("APIResourceList" | "APIGroupList" | "APIGroup" | "APIGroupDiscoveryList")
+    );
+    let value = named("", value, world);
+    if discovery { keyed(value) } else { value }
+}
+
+/// Discovery with its lists as maps, so that a group more on one side is one difference and not a hundred.
+fn keyed(value: Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            Value::Object(map.into_iter().map(|(name, value)| (name, keyed(value))).collect())
+        }
+        Value::Array(items) if items.iter().all(|item| key(item).is_some()) => {
+            let pairs = items.into_iter().map(|item| (key(&item).unwrap_or_default(), keyed(item)));
+            Value::Object(pairs.collect())
+        }
+        other => other,
+    }
+}
+
+/// What an entry of discovery is called.
+fn key(item: &Value) -> Option<String> {
+    let fields = ["/name", "/metadata/name", "/resource", "/subresource", "/version"];
+    let name = fields.iter().find_map(|field| item.pointer(field)?.as_str());
+    name.map(str::to_owned)
 }
 
 fn named(field: &str, value: Value, world: &World) -> Value {
@@ -88,6 +119,7 @@ fn named(field: &str, value: Value, world: &World) -> Value {
 fn text_of(field: &str, text: String, world: &World) -> String {
     match field {
         "uid" => return "<uid>".to_owned(),
+        "serverAddress" => return "<host>".to_owned(),
         "resourceVersion" => return world.called(&text).unwrap_or(text),
         "continue" if !text.is_empty() => return token(&text, world).unwrap_or(text),
         "message" => return numbers(&text, world),

@@ -76,6 +76,12 @@ impl World {
         for kind in KINDS {
             world.fill(&peer, kind, &mut dice)?;
         }
+        // Something newer than all that is asked about, or a watch from there has nothing to tell in a bookmark.
+        for kind in KINDS {
+            let elsewhere = kind.collection().replace("{ns}", "default");
+            let object = json!({"metadata": {"name": dice.word(), "labels": {"n": "9"}}});
+            world.write(&peer, "POST", &elsewhere, &object)?;
+        }
         Ok(world)
     }
 
