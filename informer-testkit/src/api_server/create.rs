@@ -24,7 +24,7 @@ const NAMES: usize = 8;
 
 /// Answers a creation.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     let resource = &route.resource;
     check_write(call, "CreateOptions")?;
     let mut value = body::object(call, route)?;

@@ -25,7 +25,7 @@ pub(super) fn answer(call: &Call, registry: &Registry, address: &str) -> Option<
     let root = |group: &'static str, document: fn(&Catalogue<'_>, &str) -> Vec<u8>| {
         let media = negotiate(call.header("accept"));
         match media {
-            None => Status::not_acceptable().answer(),
+            None => Status::not_acceptable(false).answer(),
             Some(Media::Legacy) => plain(document(&all, address)),
             Some(Media::Aggregated) => aggregated(call, &all, group),
         }

@@ -9,11 +9,13 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use informer_core::Clock;
 use informer_core::sync::{Monitor, Mutex, MutexGuard};
 
 use super::exchange::{Answer, Call};
+use super::memory::{History, Memory};
 use super::moment::Calendar;
 use super::names::Dice;
 use super::options::flag;
@@ -23,11 +25,15 @@ use super::status::{Result, Status};
 use super::store::{Key, News, Object, Store};
 use super::{create, custom, delete, get, list, patch, update, watch};
 
+/// How long a request waits for a version that is not there yet, as in a real server.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// The API server below HTTP.
 pub(super) struct Engine {
     state: Mutex<State>,
     pub(super) clock: Arc<dyn Clock>,
     calendar: Calendar,
+    pub(super) history: History,
 }
 
 /// What the lock guards.
@@ -37,6 +43,10 @@ pub(super) struct State {
     pub(super) dice: Dice,
     /// By storage: who waits for its changes.
     bells: HashMap<String, Vec<Waiter>>,
+    /// Who waits for a version that is not there yet.
+    ahead: Vec<Weak<Monitor<Bell>>>,
+    memory: Memory,
+    clock: Arc<dyn Clock>,
     stopped: bool,
 }
 
@@ -61,16 +71,19 @@ pub(super) struct Bell {
 
 impl Engine {
     /// An engine with the namespaces that every cluster has.
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) fn new(clock: Arc<dyn Clock>, history: History) -> Arc<Self> {
         let calendar = Calendar::new(&clock);
         let state = State {
-            store: Store::new(),
+            store: Store::new(history.changes),
             registry: Arc::new(Registry::new()),
             dice: Dice::new(),
             bells: HashMap::new(),
+            ahead: Vec::new(),
+            memory: Memory::new(history.age),
+            clock: Arc::clone(&clock),
             stopped: false,
         };
-        let engine = Engine { state: Mutex::new(state), clock, calendar };
+        let engine = Engine { state: Mutex::new(state), clock, calendar, history };
         create::first_namespaces(&engine);
         Arc::new(engine)
     }
@@ -81,6 +94,7 @@ impl Engine {
     }
 
     fn try_answer(self: &Arc<Self>, call: &Call) -> Result<Answer> {
+        self.forget_old();
         let route = Route::parse(&self.registry(), &call.path)?;
         let allowed = |verb: &str| route.resource.verbs.contains(&verb);
         let whole = match (call.method.as_str(), &route.name, route.subresource.as_str()) {
@@ -107,6 +121,9 @@ impl Engine {
         for waiter in state.bells.values().flatten() {
             waiter.ring(|bell| bell.stopped = true);
         }
+        for bell in &state.ahead {
+            ring(bell, |bell| bell.stopped = true);
+        }
     }
 
     /// Lets watches be opened again.
@@ -124,6 +141,51 @@ impl Engine {
         let mut state = self.lock();
         let revision = state.store.revision();
         state.store.compact(revision);
+    }
+
+    /// Forgets what has become too old since anybody asked.
+    fn forget_old(&self) {
+        if self.history.age.is_none() {
+            return;
+        }
+        let now = self.clock.now();
+        let mut state = self.lock();
+        if let Some(revision) = state.memory.forget(now) {
+            state.store.compact(revision);
+        }
+    }
+
+    /// Waits until the store has come to `revision`.
+    ///
+    /// # Errors
+    /// 504 if it has not within three seconds, or the engine stops.
+    pub(super) fn reach(&self, revision: u64) -> Result<()> {
+        let bell = {
+            let mut state = self.lock();
+            if revision <= state.store.revision() {
+                return Ok(());
+            }
+            let bell = Arc::new(Monitor::new(Bell { stopped: state.stopped, ..Bell::default() }));
+            state.ahead.retain(|waiting| waiting.strong_count() > 0);
+            state.ahead.push(Arc::downgrade(&bell));
+            bell
+        };
+        let until = self.clock.now().checked_add(PATIENCE);
+        loop {
+            let in_time = {
+                let mut told = bell.lock();
+                told.rung = told.rung || told.stopped;
+                while !told.rung && bell.wait_until(&mut told, &self.clock, until) {}
+                std::mem::take(&mut told.rung) && !told.stopped
+            };
+            let current = self.lock().store.revision();
+            if revision <= current {
+                return Ok(());
+            }
+            if !in_time {
+                return Err(Status::too_large(revision, current));
+            }
+        }
     }
 
     /// The time of day.
@@ -167,7 +229,7 @@ impl State {
             }
             Object::new(value, revision, resource.custom, &paths)
         });
-        self.ring(&resource.storage, &object.key.namespace);
+        self.changed(&resource.storage, &object.key.namespace);
         custom::after_put(self, resource, &object);
         object
     }
@@ -175,7 +237,7 @@ impl State {
     /// Removes an object, and answers its last state, told at the revision of the removal.
     pub(super) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Object> {
         let (old, revision) = self.store.remove(&resource.storage, key)?;
-        self.ring(&resource.storage, &key.namespace);
+        self.changed(&resource.storage, &key.namespace);
         custom::after_remove(self, resource, &old);
         delete::after_remove(self, &key.namespace);
         Some(old.at(revision, resource.custom))
@@ -191,7 +253,13 @@ impl State {
         }
     }
 
-    fn ring(&self, storage: &str, namespace: &str) {
+    /// Tells everybody of a change that has just been made.
+    fn changed(&mut self, storage: &str, namespace: &str) {
+        let clock = &self.clock;
+        self.memory.mark(|| clock.now(), self.store.revision());
+        for bell in &self.ahead {
+            ring(bell, |_| ());
+        }
         let waiters = self.bells.get(storage).into_iter().flatten();
         for waiter in waiters.filter(|w| w.namespace.as_deref().is_none_or(|scope| scope == namespace)) {
             waiter.ring(|_| ());
@@ -201,13 +269,17 @@ impl State {
 
 impl Waiter {
     fn ring(&self, with: impl FnOnce(&mut Bell)) {
-        if let Some(bell) = self.bell.upgrade() {
-            let mut state = bell.lock();
-            state.rung = true;
-            with(&mut state);
-            drop(state);
-            bell.notify_all();
-        }
+        ring(&self.bell, with);
+    }
+}
+
+fn ring(bell: &Weak<Monitor<Bell>>, with: impl FnOnce(&mut Bell)) {
+    if let Some(bell) = bell.upgrade() {
+        let mut state = bell.lock();
+        state.rung = true;
+        with(&mut state);
+        drop(state);
+        bell.notify_all();
     }
 }
 

@@ -7,7 +7,6 @@ mod about;
 mod access;
 mod body;
 mod builtin;
-mod compaction;
 mod convert;
 mod create;
 mod custom;
@@ -23,6 +22,7 @@ mod http;
 mod kubeconfig;
 mod list;
 mod managed;
+mod memory;
 mod merge_keys;
 mod moment;
 mod names;
@@ -58,6 +58,7 @@ use access::Access;
 use engine::Engine;
 use exchange::{Answer, Call};
 use http::{Listener, Security, Service};
+use memory::History;
 
 /// A Kubernetes API server on loopback, in this process.
 ///
@@ -106,6 +107,7 @@ pub struct ApiServerBuilder {
     tls: bool,
     access: Access,
     clock: Arc<dyn Clock>,
+    history: History,
 }
 
 impl ApiServer {
@@ -119,7 +121,13 @@ impl ApiServer {
 
     /// What a server may be given before it starts.
     pub fn builder() -> ApiServerBuilder {
-        ApiServerBuilder { port: 0, tls: false, access: Access::default(), clock: Arc::new(SystemClock) }
+        ApiServerBuilder {
+            port: 0,
+            tls: false,
+            access: Access::default(),
+            clock: Arc::new(SystemClock),
+            history: History::default(),
+        }
     }
 
     /// `http://127.0.0.1:PORT`, or `https:`; without a slash at the end.
@@ -201,7 +209,7 @@ impl ApiServer {
     /// As [`stop`](ApiServer::stop).
     pub fn restart_empty(&mut self) -> Result<()> {
         self.stop();
-        self.engine = Engine::new(Arc::clone(&self.engine.clock));
+        self.engine = Engine::new(Arc::clone(&self.engine.clock), self.engine.history);
         let front = Front { engine: Arc::clone(&self.engine), ..(*self.front).clone() };
         self.front = Arc::new(front);
         self.listen()
@@ -269,7 +277,8 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Takes the time from `clock`: of timestamps, bookmarks and the ends of watches.
+    /// Takes the time from `clock`: of timestamps, bookmarks, the ends of watches, the wait for a version to come, and
+    /// the age of what is forgotten.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -280,7 +289,7 @@ impl ApiServerBuilder {
     /// # Errors
     /// When the port is taken, or there is no socket or no thread to be had.
     pub fn start(self) -> Result<ApiServer> {
-        let ApiServerBuilder { port, tls, access, clock } = self;
+        let ApiServerBuilder { port, tls, access, clock, history } = self;
         let socket = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         let address = socket.local_addr().map_err(|error| {
             Error::new(ErrorKind::Network, "the listening socket has no address").with_source(error)
@@ -288,7 +297,7 @@ impl ApiServerBuilder {
         let (security, authority) = security(tls)?;
         let scheme = if authority.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{address}");
-        let engine = Engine::new(clock);
+        let engine = Engine::new(clock, history);
         let front = Arc::new(Front { engine: Arc::clone(&engine), access, address: address.to_string() });
         let listener = Arc::clone(&front).listen(socket, &security)?;
         Ok(ApiServer { engine, listener, front, security, address, url, authority })

@@ -285,10 +285,17 @@ impl Status {
         Status::generic(422, "Invalid", "the server rejected our request due to an error in our request")
     }
 
-    /// An answer of a kind that is not spoken.
-    pub(super) fn not_acceptable() -> Box<Self> {
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json";
-        Status::generic(406, "NotAcceptable", message)
+    /// An answer of a kind that is not spoken; of `several` objects there might be a stream.
+    pub(super) fn not_acceptable(several: bool) -> Box<Self> {
+        let stream = if several { ", application/json;stream=watch" } else { "" };
+        let message = format!("406: Not Acceptable\n\nAvailable representations: application/json{stream}");
+        Status::generic(406, "NotAcceptable", &message)
+    }
+
+    /// A form that JSON does not have.
+    pub(super) fn no_such_form() -> Box<Self> {
+        let message = "only the following media types are accepted: application/json";
+        Status::new(406, "NotAcceptable", message)
     }
 
     /// As bytes.

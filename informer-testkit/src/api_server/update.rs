@@ -23,7 +23,7 @@ const MODIFIED: &str =
 
 /// Answers a replacement.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     check_write(call, "UpdateOptions")?;
     if route.subresource == "scale" {
         return answer_scale(engine, call, route, name);

@@ -19,6 +19,7 @@ use serde_json::{Value, json};
 
 use super::engine::Engine;
 use super::exchange::{Answer, Call, Feed, Stream, Whole};
+use super::memory::History;
 use crate::{ManualClock, within};
 
 /// An engine and the hands of a test.
@@ -30,7 +31,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let clock = ManualClock::new();
-        Bench { engine: Engine::new(Arc::new(clock.clone())), clock }
+        Bench { engine: Engine::new(Arc::new(clock.clone()), History::default()), clock }
     }
 
     fn call(method: &str, target: &str, body: impl Into<Vec<u8>>) -> Call {
