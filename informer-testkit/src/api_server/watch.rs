@@ -27,8 +27,8 @@ use super::{convert, table};
 /// How often a watch that wants bookmarks gets one.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
-/// How long before its end a watch gets the last ones.
-const BEFORE_END: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(1)];
+/// How long before its end a watch gets the last one. A real server repeats it if its timer is a little early.
+const BEFORE_END: Duration = Duration::from_secs(2);
 
 /// How long a watch lasts that does not say.
 const LONGEST: Duration = Duration::from_secs(30 * 60);
@@ -104,11 +104,11 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
     Ok(Answer::Stream(Stream { headers, feed: Box::new(watch) }))
 }
 
-/// When the next bookmark is due: once a minute, and twice shortly before the end.
+/// When the next bookmark is due: once a minute, and shortly before the end.
 fn next_bookmark(now: Instant, deadline: Option<Instant>) -> Option<Instant> {
     let regular = now.checked_add(BOOKMARKS);
-    let last = BEFORE_END.map(|before| deadline.and_then(|deadline| deadline.checked_sub(before)));
-    let ahead = [regular].into_iter().chain(last).flatten().filter(|at| *at > now);
+    let last = deadline.and_then(|deadline| deadline.checked_sub(BEFORE_END));
+    let ahead = [regular, last].into_iter().flatten().filter(|at| *at > now);
     ahead.min().filter(|at| deadline.is_none_or(|deadline| *at < deadline))
 }
 

@@ -57,6 +57,15 @@ impl Bench {
         }
     }
 
+    /// Does what has to wait for the clock, while the clock moves on to the first alarm. Answers how far that was.
+    fn until_the_alarm<R: Send>(&self, wait: impl FnOnce() -> R + Send) -> (Duration, R) {
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(wait);
+            let passed = self.clock.advance_to_next();
+            (passed, waiting.join().unwrap())
+        })
+    }
+
     /// Asks, and gives status and body.
     fn send(&self, method: &str, target: &str, body: Value) -> (u16, Value) {
         let bytes = if body.is_null() { Vec::new() } else { body.to_string().into_bytes() };
