@@ -148,7 +148,10 @@ fn include(call: &Call) -> Result<Include> {
         "" | "Metadata" => Ok(Include::Metadata),
         "None" => Ok(Include::None),
         "Object" => Ok(Include::Object),
-        other => Err(Status::bad_request(format!("unrecognized includeObject value: {other:?}"))),
+        other => Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        ))),
     }
 }
 

@@ -303,7 +303,7 @@ impl Watch {
         let mut body = Vec::new();
         match self.form {
             Representation::Full => {
-                let object = json!({"metadata": metadata});
+                let object = self.empty(&metadata);
                 body.extend_from_slice(&super::store::body(object, self.resource.custom));
                 write_full(&body, Some(&self.types), &mut out);
             }
@@ -313,13 +313,21 @@ impl Watch {
             }
             Representation::Unfit => {}
             Representation::Table(include) => {
-                let object = json!({"kind": &*self.resource.kind, "apiVersion": self.resource.api_version(),
-                    "metadata": metadata});
+                let mut object = self.empty(&metadata);
+                object["kind"] = (*self.resource.kind).into();
+                object["apiVersion"] = self.resource.api_version().into();
                 let list = json!({"resourceVersion": self.position.to_string()});
                 self.write_table(&object, &list, include, &mut out);
             }
         }
         line_end(out)
+    }
+
+    /// The object of a bookmark: nothing but its metadata, and what its kind cannot be without.
+    fn empty(&self, metadata: &Value) -> Value {
+        let mut object: Value = serde_json::from_str(self.resource.empty).unwrap_or_else(|_| json!({}));
+        object["metadata"] = metadata.clone();
+        object
     }
 
     /// Columns are told once; a client keeps them.

@@ -46,9 +46,16 @@ pub(super) fn table(
 }
 
 fn row(columns: &Columns<'_>, object: &Value, include: Include, now: Timestamp) -> Value {
-    let mut row = json!({ "cells": columns.cells(object, now) });
+    let mut cells = columns.cells(object, now);
+    // The object of a bookmark has no name.
+    if let Some(name) = cells.get_mut(columns.name())
+        && name.is_null()
+    {
+        *name = "".into();
+    }
+    let mut row = json!({ "cells": cells });
     match include {
-        Include::None => {}
+        Include::None => row["object"] = Value::Null,
         Include::Metadata => {
             row["object"] = json!({
                 "kind": "PartialObjectMetadata",
@@ -80,6 +87,16 @@ impl<'a> Columns<'a> {
                 .map(|&(name, kind, priority)| definition(name, kind, priority))
                 .collect(),
             Columns::Custom(resource) => custom::definitions(resource),
+        }
+    }
+
+    /// Which column is the name.
+    fn name(&self) -> usize {
+        match self {
+            Columns::BuiltIn(layout) => {
+                layout.columns.iter().position(|(name, ..)| *name == "Name").unwrap_or(0)
+            }
+            Columns::Custom(_) => 0,
         }
     }
 
