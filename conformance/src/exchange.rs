@@ -9,6 +9,7 @@ use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
+use informer_core::sync::Mutex;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -26,6 +27,29 @@ pub struct Peer {
     address: String,
     tls: Option<Arc<ClientConfig>>,
     token: Option<String>,
+    tape: Option<Tape>,
+}
+
+/// What a [`Peer`] has been asked under a name, and what it has said, byte for byte. Clones are the same tape.
+#[derive(Clone, Default)]
+pub struct Tape(Arc<Mutex<Taped>>);
+
+#[derive(Default)]
+struct Taped {
+    /// What the next exchange is called; those without a name are not kept.
+    next: Option<String>,
+    exchanges: Vec<Exchange>,
+}
+
+/// One exchange on a [`Tape`].
+#[derive(Clone)]
+pub struct Exchange {
+    /// What it is called.
+    pub name: String,
+    /// The bytes that were sent, without the token.
+    pub request: Vec<u8>,
+    /// The bytes that came back, framing and all; as many as there are by now.
+    pub response: Arc<Mutex<Vec<u8>>>,
 }
 
 /// One request.
@@ -92,7 +116,7 @@ impl Peer {
     /// The server at `url`, `http://HOST:PORT`, which asks nobody who they are.
     #[must_use]
     pub fn plain(url: &str) -> Self {
-        Peer { address: host(url), tls: None, token: None }
+        Peer { address: host(url), tls: None, token: None, tape: None }
     }
 
     /// The server at `url`, `https://HOST:PORT`, that `authority` (PEM) vouches for, and a token for it.
@@ -111,13 +135,26 @@ impl Peer {
             .with_root_certificates(roots)
             .with_no_client_auth();
         let token = Some(token.to_owned());
-        Ok(Peer { address: host(url), tls: Some(Arc::new(config)), token })
+        Ok(Peer { address: host(url), tls: Some(Arc::new(config)), token, tape: None })
     }
 
     /// The same server, asked with another token, or without any.
     #[must_use]
     pub fn with_token(&self, token: Option<&str>) -> Self {
         Peer { token: token.map(str::to_owned), ..self.clone() }
+    }
+
+    /// The same server; exchanges that are [named](Peer::name) are kept on the tape.
+    #[must_use]
+    pub fn taped(&self, tape: &Tape) -> Self {
+        Peer { tape: Some(tape.clone()), ..self.clone() }
+    }
+
+    /// Says what the next exchange is called, if there is a tape.
+    pub fn name(&self, name: &str) {
+        if let Some(tape) = &self.tape {
+            tape.0.lock().next = Some(name.to_owned());
+        }
     }
 
     /// The bytes of a request. The token is `REDACTED` where `shown`.
@@ -148,20 +185,6 @@ impl Peer {
         line("Connection", "close");
         head.push_str("\r\n");
         [head.as_bytes(), &ask.body].concat()
-    }
-
-    /// Sends a request and reads every byte of the answer, framing and all.
-    ///
-    /// # Errors
-    /// When the server cannot be reached, or says nothing for minutes.
-    pub fn bytes(&self, ask: &Ask) -> io::Result<Vec<u8>> {
-        let mut bytes = Vec::new();
-        match self.send(ask)?.read_to_end(&mut bytes) {
-            // A server that closes without a word of TLS has still said what it has said.
-            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => {}
-            outcome => drop(outcome?),
-        }
-        Ok(bytes)
     }
 
     /// Sends a request and reads the head of its answer.
@@ -201,7 +224,54 @@ impl Peer {
                 Box::new(stream)
             }
         };
-        Ok(BufReader::new(reader))
+        let taped = self.tape.as_ref().and_then(|tape| tape.begin(self.request(ask, true)));
+        Ok(BufReader::new(match taped {
+            Some(heard) => Box::new(Tee { reader, heard }),
+            None => reader,
+        }))
+    }
+}
+
+impl Tape {
+    /// Everything on it.
+    #[must_use]
+    pub fn exchanges(&self) -> Vec<Exchange> {
+        self.0.lock().exchanges.clone()
+    }
+
+    /// Where the answer to a request is to be kept, if it has a name.
+    fn begin(&self, request: Vec<u8>) -> Option<Arc<Mutex<Vec<u8>>>> {
+        let mut tape = self.0.lock();
+        let name = tape.next.take()?;
+        let response = Arc::default();
+        tape.exchanges.push(Exchange { name, request, response: Arc::clone(&response) });
+        Some(response)
+    }
+}
+
+impl fmt::Debug for Tape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Tape").field("exchanges", &self.0.lock().exchanges.len()).finish()
+    }
+}
+
+impl fmt::Debug for Exchange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Exchange").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// Keeps what is read.
+struct Tee<R> {
+    reader: R,
+    heard: Arc<Mutex<Vec<u8>>>,
+}
+
+impl<R: Read> Read for Tee<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let count = self.reader.read(out)?;
+        self.heard.lock().extend_from_slice(&out[..count]);
+        Ok(count)
     }
 }
 

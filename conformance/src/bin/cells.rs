@@ -86,6 +86,9 @@ fn run() -> io::Result<bool> {
     for name in &comparison.unasked {
         writeln!(out, "no case: {name}")?;
     }
+    for (about, reason, count) in &comparison.excuses {
+        writeln!(out, "meant: {count} in {about}: {reason}")?;
+    }
     writeln!(
         out,
         "cells: {} compared, {} of them with a difference that has its reason; {} differences without one, {} cells without a case",

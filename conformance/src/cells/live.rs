@@ -41,14 +41,14 @@ pub(crate) enum Step {
 
 impl Script {
     /// Runs it: by name, what each watch was told and what else was noted.
-    pub(crate) fn run(&self, side: &dyn Side, world: &mut World) -> io::Result<Value> {
-        let peer = &side.peer();
+    pub(crate) fn run(&self, side: &dyn Side, peer: &Peer, world: &mut World) -> io::Result<Value> {
         let mut open: BTreeMap<&str, Box<dyn BufRead + Send>> = BTreeMap::new();
         let mut told: Vec<(String, Vec<String>)> = Vec::new();
         let mut notes = Map::new();
         for step in &self.0 {
             match step {
                 Step::Open(name, ask) => {
+                    peer.name(name);
                     let Reply { status, body, .. } = peer.open(&world.resolved(ask))?;
                     if status != 200 {
                         return Err(io::Error::other(format!("the watch {name} is refused: {status}")));
@@ -58,9 +58,12 @@ impl Script {
                 Step::Write(ask) => drop(world.done(peer, ask)?),
                 Step::Note(name, ask) => {
                     side.leap(open.is_empty());
+                    peer.name(name);
                     let answer = peer.ask(&world.resolved(ask))?;
                     side.leap(false);
-                    notes.insert((*name).to_owned(), plain::answer(&answer, world));
+                    let mut answer = plain::answer(&answer, world);
+                    plain::drop_bookmarks(&mut answer);
+                    notes.insert((*name).to_owned(), answer);
                 }
                 Step::ReadToMark => {
                     for (name, body) in std::mem::take(&mut open) {
@@ -79,7 +82,9 @@ impl Script {
         }
         for (name, lines) in told {
             let lines = plain::events(lines.iter().map(String::as_str), world);
-            notes.insert(name, lines.unwrap_or_else(|| json!("no events")));
+            let mut lines = lines.unwrap_or_else(|| json!("no events"));
+            plain::drop_bookmarks(&mut lines);
+            notes.insert(name, lines);
         }
         Ok(Value::Object(notes))
     }

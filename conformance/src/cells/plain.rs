@@ -33,7 +33,7 @@ pub(crate) fn answer(answer: &Answer, world: &World) -> Value {
     let mut tree = json!({"status": answer.status, "headers": headers});
     match serde_json::from_slice::<Value>(&answer.body) {
         Ok(body) if body.get("type").is_none() || body.get("object").is_none() => {
-            tree["body"] = plain(body, world)
+            tree["body"] = plain(body, world);
         }
         _ => match events(text.lines(), world) {
             Some(events) => tree["events"] = events,
@@ -51,6 +51,18 @@ pub(crate) fn events<'a>(lines: impl Iterator<Item = &'a str>, world: &World) ->
     let mut events: Vec<Value> = events.collect::<Option<_>>()?;
     events.dedup_by(|next, before| next["type"] == "BOOKMARK" && next == before);
     Some(Value::Array(events))
+}
+
+/// Takes out the bookmarks that end no initial events: whether a short watch gets one depends on what else happens.
+pub(crate) fn drop_bookmarks(answer: &mut Value) {
+    let events = match answer {
+        Value::Array(events) => Some(events),
+        answer => answer.get_mut("events").and_then(Value::as_array_mut),
+    };
+    if let Some(events) = events {
+        events
+            .retain(|event| event["type"] != "BOOKMARK" || event.to_string().contains("initial-events-end"));
+    }
 }
 
 /// Reads the lines of a stream up to one that `last` accepts, or its end.
@@ -122,7 +134,7 @@ fn text_of(field: &str, text: String, world: &World) -> String {
         "serverAddress" => return "<host>".to_owned(),
         "resourceVersion" => return world.called(&text).unwrap_or(text),
         "continue" if !text.is_empty() => return token(&text, world).unwrap_or(text),
-        "message" => return numbers(&text, world),
+        "message" => return numbers(&uids(&text), world),
         "cells" if is_age(&text) => return "<age>".to_owned(),
         _ => {}
     }
@@ -137,6 +149,17 @@ fn token(text: &str, world: &World) -> Option<String> {
         tree["rv"] = name.into();
     }
     Some(format!("<token {tree}>"))
+}
+
+/// A message in which uids have their name.
+fn uids(text: &str) -> String {
+    let words = text.split_inclusive(|c: char| !(c.is_ascii_hexdigit() || c == '-'));
+    words
+        .map(|word| match word.split_at_checked(UID.len()) {
+            Some((uid, rest)) if rest.len() <= 1 && is_like(uid, UID) => format!("<uid>{rest}"),
+            _ => word.to_owned(),
+        })
+        .collect()
 }
 
 /// A message in which versions have their names. Small numbers are none.
@@ -161,14 +184,21 @@ fn numbers(text: &str, world: &World) -> String {
     out
 }
 
+/// The shape of a uid: where it has an `x`, a digit of sixteen.
+const UID: &str = "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx";
+
 /// `2026-11-30T18:05:48Z`, with or without a fraction.
 fn is_time(text: &str) -> bool {
-    let bytes = text.as_bytes();
-    let shape = b"0000-00-00T00:00:00";
-    bytes.len() > shape.len()
-        && bytes.last() == Some(&b'Z')
-        && bytes.iter().zip(shape).all(|(byte, like)| match like {
+    let shape = "0000-00-00T00:00:00";
+    text.len() > shape.len() && text.ends_with('Z') && is_like(text, shape)
+}
+
+/// Whether a text begins with what a shape says: `0` for a digit, `x` for one of sixteen, all else for itself.
+fn is_like(text: &str, shape: &str) -> bool {
+    text.len() >= shape.len()
+        && text.bytes().zip(shape.bytes()).all(|(byte, like)| match like {
             b'0' => byte.is_ascii_digit(),
+            b'x' => byte.is_ascii_hexdigit(),
             like => byte == like,
         })
 }
@@ -191,6 +221,9 @@ mod tests {
                 && is_time("2026-11-30T18:05:48.123456Z")
                 && !is_time("2026-11-30")
         );
+        let uid = "d3cb2f33-312c-4027-a70d-adcc71d53e75";
+        assert_eq!(uids(&format!("the UID in record ({uid}). It")), "the UID in record (<uid>). It");
+        assert_eq!(uids("the UID (0000) of a-b, add"), "the UID (0000) of a-b, add");
         assert!(is_age("5s") && is_age("1m20s") && !is_age("s") && !is_age("5") && !is_age("<unknown>"));
     }
 }

@@ -73,6 +73,7 @@ impl World {
             &json!({"metadata": {"name": world.facts["ns"]}}),
         )?;
         super::samples::make(&mut world, &peer)?;
+        super::furniture::make(&mut world, &peer)?;
         for kind in KINDS {
             world.fill(&peer, kind, &mut dice)?;
         }
@@ -107,6 +108,10 @@ impl World {
             self.facts.insert(format!("{}rest", kind.facts), rest);
             let object = format!("{}/{{name0}}", kind.collection());
             self.merge(&peer, &object, &json!({"metadata": {"annotations": {"after": "all"}}}))?;
+        }
+        // A consistent list brings what is cached up to date, or one at version 0 would be of a moment ago.
+        for kind in KINDS {
+            self.ask(&peer, &Ask::get(kind.collection()))?;
         }
         Ok(())
     }

@@ -138,6 +138,7 @@ fn resources(definition: &Value) -> Vec<Resource> {
         subresources: subresources(version),
         others: Vec::new(),
         empty: "{}",
+        warning: "",
         storage_version_hash: "",
         storage: owned("/metadata/name"),
         first: index == 0,

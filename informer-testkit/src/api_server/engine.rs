@@ -96,18 +96,26 @@ impl Engine {
     fn try_answer(self: &Arc<Self>, call: &Call) -> Result<Answer> {
         self.forget_old();
         let route = Route::parse(&self.registry(), &call.path)?;
+        let mut answer = self.routed(call, &route).unwrap_or_else(|status| Answer::Whole(status.answer()));
+        if !route.resource.warning.is_empty() {
+            answer.headers().push(("Warning", format!("299 - \"{}\"", route.resource.warning)));
+        }
+        Ok(answer)
+    }
+
+    fn routed(self: &Arc<Self>, call: &Call, route: &Route) -> Result<Answer> {
         let allowed = |verb: &str| route.resource.verbs.contains(&verb);
         let whole = match (call.method.as_str(), &route.name, route.subresource.as_str()) {
-            ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, &route),
-            ("GET", None, _) => list::answer(self, call, &route)?,
+            ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, route),
+            ("GET", None, _) => list::answer(self, call, route)?,
             // One object is got, whatever is said of watching it.
             ("GET", Some(name), _) => get::answer(self, call, &route, name)?,
-            ("POST", None, _) if route.is_one_collection() => create::answer(self, call, &route)?,
+            ("POST", None, _) if route.is_one_collection() => create::answer(self, call, route)?,
             ("PUT", Some(name), _) => update::answer(self, call, &route, name)?,
             ("PATCH", Some(name), _) => patch::answer(self, call, &route, name)?,
             ("DELETE", Some(name), "") => delete::answer(self, call, &route, name)?,
             ("DELETE", None, _) if allowed("deletecollection") && route.is_one_collection() => {
-                delete::answer_collection(self, call, &route)?
+                delete::answer_collection(self, call, route)?
             }
             _ => return Err(Status::method_not_allowed()),
         };

@@ -182,6 +182,9 @@ pub(super) fn body(
 
 fn write_items(form: Representation, resource: &Resource, objects: &[Arc<Object>], out: &mut Vec<u8>) {
     let types = type_fields(resource);
+    if objects.is_empty() && form == Representation::Metadata {
+        return out.extend_from_slice(b"\"items\":null"); // as a real server tells it
+    }
     // Items of built-in lists leave out what the list says.
     let types = resource.custom.then_some(types.as_str());
     out.extend_from_slice(b"\"items\":[");

@@ -19,6 +19,7 @@ const MAPS: &[&str] = &[
     "labels",
     "limits",
     "matchLabels",
+    "persistentVolumeClaimRetentionPolicy",
     "requests",
     "resources",
     "rollingUpdate",
@@ -33,6 +34,7 @@ const ATOMIC: &[&str] = &[
     "nodeSelector",
     "regarding",
     "secretKeyRef",
+    "scaleTargetRef",
     "selector",
 ];
 
@@ -47,6 +49,8 @@ pub(super) struct Write {
     has_status: bool,
     /// Whether top-level fields have other names than they are stored under.
     renamed: bool,
+    /// Whether it is an autoscaler of v1, whose fields are others than what is stored.
+    old_autoscaler: bool,
 }
 
 impl Write {
@@ -59,6 +63,7 @@ impl Write {
             custom: resource.custom,
             has_status: resource.has("status"),
             renamed: convert::differs(resource),
+            old_autoscaler: convert::is_old_autoscaler(resource),
         }
     }
 }
@@ -139,6 +144,11 @@ fn entry(write: &Write, fields: Map<String, Value>) -> Value {
 
 /// The fields of `new` that `old` does not have or has otherwise; without `old`, all of them.
 fn fields(write: &Write, old: Option<&Value>, new: &Value) -> Map<String, Value> {
+    if write.old_autoscaler {
+        let write = Write { old_autoscaler: false, ..write.clone() };
+        let old = old.map(convert::seen_autoscaler);
+        return fields(&write, old.as_ref(), &convert::seen_autoscaler(new));
+    }
     let mut fields = Map::new();
     for (key, value) in new.as_object().into_iter().flatten() {
         let of_status = key == "status" && write.has_status;

@@ -32,6 +32,8 @@ pub(super) struct Resource {
     /// The JSON of what an object has besides its metadata though nobody has said anything: bookmarks are such
     /// objects.
     pub(super) empty: &'static str,
+    /// What every answer warns of; empty: nothing.
+    pub(super) warning: &'static str,
     /// As a real server tells it; empty where we do not know it.
     pub(super) storage_version_hash: &'static str,
     /// Where the objects are kept: resources with one storage are views of the same objects.

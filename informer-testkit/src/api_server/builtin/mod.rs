@@ -14,6 +14,9 @@ const ALL: &[&str] = &["create", "delete", "deletecollection", "get", "list", "p
 /// Namespaces go one by one.
 const NO_COLLECTION: &[&str] = &["create", "delete", "get", "list", "patch", "update", "watch"];
 
+/// What answers about Endpoints warn of.
+const ENDPOINTS: &str = "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice";
+
 /// One that is created and forgotten.
 const CREATED: &[&str] = &["create"];
 /// One that nobody writes.
@@ -83,9 +86,10 @@ pub(super) fn resources() -> impl Iterator<Item = Resource> {
             .map(|&(name, group, version, kind, verbs)| Subresource { name, group, version, kind, verbs })
             .collect(),
         empty: row.empty,
+        warning: if row.plural == "endpoints" { ENDPOINTS } else { "" },
         storage_version_hash: row.hash,
         storage: storage(row),
-        first: row.group != "events.k8s.io",
+        first: row.group != "events.k8s.io" && (row.group, row.version) != ("autoscaling", "v1"),
         custom: false,
         counts_generations: row.generations,
         columns: Vec::new(),

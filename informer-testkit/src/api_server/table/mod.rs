@@ -3,19 +3,25 @@
 //! A table is made from what an object says and the time alone; an object that says nothing of a column has a cell
 //! all the same, so every row has as many cells as there are columns.
 
-mod cells;
+mod core;
 mod custom;
 mod duration;
+mod governance;
 mod json_path;
+mod layout;
+mod networking;
+mod read;
+mod storage;
 #[cfg(test)]
 mod tests;
+mod workloads;
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::representation::Include;
 use super::resource::Resource;
-use cells::Layout;
+use layout::Layout;
 
 /// The `Table` of some objects, which have their `kind` and `apiVersion`, as seen at `now`, the time of day.
 ///
@@ -36,6 +42,8 @@ pub(super) fn table(
         }
     }
     let rows: Vec<Value> = objects.iter().map(|object| row(&columns, object, include, now)).collect();
+    // Kinds without columns of their own have no rows at all where there is nothing.
+    let rows = if rows.is_empty() && columns.are_plain() { Value::Null } else { Value::Array(rows) };
     json!({
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
@@ -90,6 +98,11 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Whether its kind has no columns of its own.
+    fn are_plain(&self) -> bool {
+        matches!(self, Columns::BuiltIn(layout) if layout.columns == layout::CREATED_AT)
+    }
+
     /// Which column is the name.
     fn name(&self) -> usize {
         match self {
@@ -112,6 +125,7 @@ fn definition(name: &str, kind: &str, priority: i64) -> Value {
     let (format, description) = match name {
         "Name" => ("name", NAME),
         "Age" => ("", AGE),
+        "Attacher" => ("name", ""),
         _ => ("", ""),
     };
     json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })

@@ -1,5 +1,7 @@
 //! What a real server adds to objects that leave it open: only what clients look at.
 
+mod workloads;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
@@ -33,30 +35,18 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
             for (field, fallback) in [("type", "ClusterIP"), ("sessionAffinity", "None")] {
                 spec.entry(field).or_insert_with(|| fallback.into());
             }
+            if spec.get("type").is_some_and(|kind| kind != "ExternalName") {
+                spec.entry("internalTrafficPolicy").or_insert_with(|| "Cluster".into());
+            }
             for port in spec.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
                 let target = port.get("port").cloned().unwrap_or_default();
                 default(port, "protocol", "TCP".into());
                 default(port, "targetPort", target);
             }
         }),
-        ("", "pods") => within(value, "spec", |spec| {
-            spec.entry("enableServiceLinks").or_insert_with(|| true.into());
-            pod(spec);
-        }),
-        ("apps", "deployments" | "statefulsets" | "replicasets" | "daemonsets") => {
-            let replicas = resource.plural != "daemonsets";
-            within(value, "spec", |spec| {
-                if replicas {
-                    spec.entry("replicas").or_insert_with(|| 1.into());
-                }
-                if resource.plural == "deployments" {
-                    deployment(spec);
-                }
-                let template = spec.get_mut("template").and_then(Value::as_object_mut);
-                if let Some(inner) = template.and_then(|t| t.get_mut("spec")).and_then(Value::as_object_mut) {
-                    pod(inner);
-                }
-            });
+        ("apps", "controllerrevisions") => {}
+        ("apps" | "batch" | "autoscaling", plural) | ("", plural @ ("pods" | "replicationcontrollers")) => {
+            within(value, "spec", |spec| workloads::fill(plural, spec));
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => within(value, "spec", definition),
         _ => {}
@@ -75,8 +65,37 @@ pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
             default(value, "reportingInstance", "".into());
         }
         "namespaces" => default(value, "spec", json!({"finalizers": ["kubernetes"]})),
+        "pods" => within(value, "spec", admit),
+        "services" => within(value, "spec", address_families),
         _ => {}
     }
+}
+
+/// What admission adds to a Pod.
+fn admit(spec: &mut Map<String, Value>) {
+    spec.entry("priority").or_insert_with(|| 0.into());
+    spec.entry("preemptionPolicy").or_insert_with(|| "PreemptLowerPriority".into());
+    let tolerations = spec.entry("tolerations").or_insert_with(|| json!([]));
+    let Some(tolerations) = tolerations.as_array_mut() else { return };
+    for key in ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"] {
+        if !tolerations.iter().any(|known| known["key"] == key) {
+            tolerations.push(json!({
+                "effect": "NoExecute", "key": key, "operator": "Exists", "tolerationSeconds": 300,
+            }));
+        }
+    }
+}
+
+/// What a Service has to have that has an address, or none on purpose.
+fn address_families(spec: &mut Map<String, Value>) {
+    if spec.get("type").is_some_and(|kind| kind == "ExternalName") {
+        return;
+    }
+    if let Some(address) = spec.get("clusterIP").cloned() {
+        spec.entry("clusterIPs").or_insert_with(|| json!([address]));
+    }
+    spec.entry("ipFamilies").or_insert_with(|| json!(["IPv4"]));
+    spec.entry("ipFamilyPolicy").or_insert_with(|| "SingleStack".into());
 }
 
 /// Gives a Service that asks for one an address: another for each `number` within a range that is long enough.
@@ -96,12 +115,19 @@ pub(super) fn fill_address(resource: &Resource, value: &mut Value, number: u64) 
 
 /// Fills in the status of a new object.
 pub(super) fn fill_status(resource: &Resource, value: &mut Value) {
+    if resource.storage == "nodes" {
+        return node(value);
+    }
     let status = match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => json!({"phase": "Active"}),
         ("", "pods") => json!({"phase": "Pending", "qosClass": "BestEffort"}),
         ("", "services") => json!({"loadBalancer": {}}),
         ("apps", "deployments") => json!({}),
-        ("apps", "statefulsets") => json!({"replicas": 0}),
+        ("apps", "statefulsets") => json!({"replicas": 0, "availableReplicas": 0}),
+        ("apps", "daemonsets") => json!({
+            "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
+        }),
+        ("batch", "jobs") => json!({}),
         ("apps", "replicasets") => json!({"replicas": 0}),
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             let all = value.pointer("/spec/versions").and_then(Value::as_array);
@@ -114,45 +140,33 @@ pub(super) fn fill_status(resource: &Resource, value: &mut Value) {
     default(value, "status", status);
 }
 
-fn pod(spec: &mut Map<String, Value>) {
-    for (field, fallback) in [
-        ("restartPolicy", json!("Always")),
-        ("terminationGracePeriodSeconds", json!(30)),
-        ("dnsPolicy", json!("ClusterFirst")),
-        ("securityContext", json!({})),
-        ("schedulerName", json!("default-scheduler")),
+/// A new Node is not ready until somebody says so, and tells nothing of itself.
+fn node(value: &mut Value) {
+    default(value, "spec", json!({}));
+    default(&mut value["spec"], "taints", json!([]));
+    let taint = json!({"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"});
+    if let Some(taints) = value["spec"]["taints"].as_array_mut()
+        && !taints.contains(&taint)
+    {
+        taints.push(taint);
+    }
+    default(value, "status", json!({}));
+    let status = &mut value["status"];
+    default(status, "daemonEndpoints", json!({"kubeletEndpoint": {"Port": 0}}));
+    default(status, "nodeInfo", json!({}));
+    for field in [
+        "architecture",
+        "bootID",
+        "containerRuntimeVersion",
+        "kernelVersion",
+        "kubeProxyVersion",
+        "kubeletVersion",
+        "machineID",
+        "operatingSystem",
+        "osImage",
+        "systemUUID",
     ] {
-        spec.entry(field).or_insert(fallback);
-    }
-    for container in spec.get_mut("containers").and_then(Value::as_array_mut).into_iter().flatten() {
-        let image = container.get("image").and_then(Value::as_str).unwrap_or_default();
-        let moving =
-            image.ends_with(":latest") || !image.rsplit('/').next().unwrap_or_default().contains(':');
-        let policy = if moving { "Always" } else { "IfNotPresent" };
-        for (field, fallback) in [
-            ("resources", json!({})),
-            ("terminationMessagePath", json!("/dev/termination-log")),
-            ("terminationMessagePolicy", json!("File")),
-            ("imagePullPolicy", json!(policy)),
-        ] {
-            default(container, field, fallback);
-        }
-        for port in container.get_mut("ports").and_then(Value::as_array_mut).into_iter().flatten() {
-            default(port, "protocol", "TCP".into());
-        }
-    }
-}
-
-fn deployment(spec: &mut Map<String, Value>) {
-    spec.entry("progressDeadlineSeconds").or_insert_with(|| 600.into());
-    spec.entry("revisionHistoryLimit").or_insert_with(|| 10.into());
-    let strategy = spec.entry("strategy").or_insert_with(|| json!({}));
-    default(strategy, "type", "RollingUpdate".into());
-    if strategy["type"] == "RollingUpdate" {
-        default(strategy, "rollingUpdate", json!({}));
-        for field in ["maxSurge", "maxUnavailable"] {
-            default(&mut strategy["rollingUpdate"], field, "25%".into());
-        }
+        default(&mut status["nodeInfo"], field, "".into());
     }
 }
 
