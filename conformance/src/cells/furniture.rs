@@ -34,11 +34,11 @@ fn core() -> Vec<Made> {
         ),
         (
             "/api/v1/namespaces/{ns}/limitranges",
-            json!({"metadata": {"name": "lr"}, "spec": {"limits": [{"type": "Pod", "max": {"cpu": "2"}}]}}),
+            json!({"metadata": {"name": "lr"}, "spec": {"limits": [{"type": "PersistentVolumeClaim", "max": {"storage": "5Gi"}}]}}),
         ),
         (
             "/api/v1/namespaces/{ns}/resourcequotas",
-            json!({"metadata": {"name": "rq"}, "spec": {"hard": {"secrets": "9", "limits.cpu": "4"}}}),
+            json!({"metadata": {"name": "rq"}, "spec": {"hard": {"services.nodeports": "9"}}}),
         ),
         ("/api/v1/namespaces/{ns}/podtemplates", json!({"metadata": {"name": "pt"}, "template": template})),
         (
@@ -89,14 +89,12 @@ fn storage() -> Vec<Made> {
     vec![
         (
             "/api/v1/persistentvolumes",
-            json!({"metadata": {"name": "pv"}, "spec": {"capacity": {"storage": "1Gi"}, "volumeMode": "Filesystem",
-                "accessModes": ["ReadWriteOnce", "ReadOnlyMany"], "persistentVolumeReclaimPolicy": "Retain",
-                "storageClassName": "sc", "nfs": {"path": "/a", "server": "nfs.example.com"}}}),
+            json!({"metadata": {"name": "pv"}, "spec": {"capacity": {"storage": "1Gi"}, "accessModes": ["ReadWriteOnce", "ReadOnlyMany"],                 "storageClassName": "sc", "nfs": {"path": "/a", "server": "nfs.example.com"}}}),
         ),
         (
             "/api/v1/namespaces/{ns}/persistentvolumeclaims",
             json!({"metadata": {"name": "pvc"}, "spec": {"accessModes": ["ReadWriteOnce"], "storageClassName": "sc",
-                "volumeMode": "Filesystem", "resources": {"requests": {"storage": "1Gi"}}}}),
+                "resources": {"requests": {"storage": "1Gi"}}}}),
         ),
         (
             "/apis/storage.k8s.io/v1/storageclasses",
@@ -114,7 +112,7 @@ fn storage() -> Vec<Made> {
         (
             "/apis/storage.k8s.io/v1/csinodes",
             json!({"metadata": {"name": "node-1"}, "spec": {"drivers": [{"name": "csi.example.com", "nodeID": "n",
-                "topologyKeys": null}]}}),
+                "topologyKeys": ["zone"]}]}}),
         ),
         (
             "/apis/storage.k8s.io/v1/volumeattachments",
@@ -186,7 +184,7 @@ fn statuses() -> Vec<(&'static str, Value)> {
         ("/api/v1/persistentvolumes/pv", json!({"phase": "Available"})),
         (
             "/api/v1/namespaces/{ns}/resourcequotas/rq",
-            json!({"hard": {"secrets": "9", "limits.cpu": "4"}, "used": {"secrets": "1", "limits.cpu": "500m"}}),
+            json!({"hard": {"services.nodeports": "9"}, "used": {"services.nodeports": "1"}}),
         ),
         (
             "/apis/networking.k8s.io/v1/namespaces/{ns}/ingresses/in",
@@ -210,8 +208,8 @@ fn statuses() -> Vec<(&'static str, Value)> {
         ),
         (
             "/api/v1/nodes/node-1",
-            json!({"conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": "",
-                    "lastHeartbeatTime": null, "lastTransitionTime": null}],
+            json!({"conditions": [{"type": "Ready", "status": "True", "reason": "R", "message": "M",
+                    "lastHeartbeatTime": "2026-11-30T10:00:00Z", "lastTransitionTime": "2026-11-30T10:00:00Z"}],
                 "addresses": [{"type": "InternalIP", "address": "192.0.2.7"}]}),
         ),
     ]

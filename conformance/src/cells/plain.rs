@@ -121,7 +121,12 @@ fn named(field: &str, value: Value, world: &World) -> Value {
             Value::Object(fields.collect())
         }
         Value::Array(items) => {
-            Value::Array(items.into_iter().map(|item| named(field, item, world)).collect())
+            let mut items: Vec<Value> = items.into_iter().map(|item| named(field, item, world)).collect();
+            if field == "managedFields" {
+                // Their order is that of their times, which may be the same second on one side alone.
+                items.sort_by_key(Value::to_string);
+            }
+            Value::Array(items)
         }
         Value::String(text) => Value::String(text_of(field, text, world)),
         other => other,

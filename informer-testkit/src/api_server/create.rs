@@ -92,7 +92,7 @@ pub(super) fn prepare(
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
-    defaults::fill_empty(resource, &mut value);
+    defaults::fill_empty(resource, &mut value, &write.time);
     defaults::fill_address(resource, &mut value, state.store.revision());
     Ok(value)
 }

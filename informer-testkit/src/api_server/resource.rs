@@ -94,6 +94,11 @@ impl Resource {
         }
     }
 
+    /// What an object has besides its metadata though nobody has said anything.
+    pub(super) fn empty(&self) -> serde_json::Value {
+        serde_json::from_str(self.empty).unwrap_or_else(|_| serde_json::json!({}))
+    }
+
     /// Whether it has this subresource.
     pub(super) fn has(&self, subresource: &str) -> bool {
         self.subresources.iter().any(|name| name == subresource)

@@ -86,7 +86,7 @@ pub(super) fn change(
     }
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
-    defaults::fill_empty(resource, &mut value);
+    defaults::fill_empty(resource, &mut value, &write.time);
     if same(&before, &value) {
         return Ok(old);
     }

@@ -325,7 +325,7 @@ impl Watch {
 
     /// The object of a bookmark: nothing but its metadata, and what its kind cannot be without.
     fn empty(&self, metadata: &Value) -> Value {
-        let mut object: Value = serde_json::from_str(self.resource.empty).unwrap_or_else(|_| json!({}));
+        let mut object = self.resource.empty();
         object["metadata"] = metadata.clone();
         object
     }

@@ -96,6 +96,12 @@ pub(super) fn seen(value: &mut Value) {
     }
 }
 
+/// Whether an autoscaler of v1 has no metric at all.
+pub(super) fn says_nothing(seen: &Value) -> bool {
+    seen["spec"]["targetCPUUtilizationPercentage"].is_null()
+        && seen["metadata"]["annotations"][METRICS].is_null()
+}
+
 /// An autoscaler of v1 as it is stored.
 pub(super) fn stored(value: &mut Value) {
     let mut note = |name: &str| {

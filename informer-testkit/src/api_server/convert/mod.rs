@@ -43,10 +43,15 @@ pub(super) fn seen_autoscaler(stored: &Value) -> Value {
     seen
 }
 
-/// An autoscaler of v1 as it is stored.
+/// An autoscaler of v1 as it is stored, but that one of which nobody has said anything has no metrics.
 pub(super) fn stored_autoscaler(seen: &Value) -> Value {
     let mut stored = seen.clone();
     autoscaler::stored(&mut stored);
+    if let (true, Some(spec)) =
+        (autoscaler::says_nothing(seen), stored.get_mut("spec").and_then(Value::as_object_mut))
+    {
+        spec.remove("metrics");
+    }
     stored
 }
 
@@ -84,6 +89,11 @@ pub(super) fn to_store(resource: &Resource, mut seen: Value) -> Value {
     if is_old_autoscaler(resource) {
         autoscaler::stored(&mut seen);
     }
+    stored_names(resource, seen)
+}
+
+/// The same, but for what is not a matter of names.
+pub(super) fn stored_names(resource: &Resource, mut seen: Value) -> Value {
     if let (true, Value::Object(map)) = (is_event(resource), &mut seen) {
         for (core, other) in RENAMED {
             rename(map, other, core);

@@ -1,5 +1,6 @@
 //! What a real server adds to objects that leave it open: only what clients look at.
 
+mod storage;
 mod workloads;
 
 use base64::Engine as _;
@@ -44,8 +45,30 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
                 default(port, "targetPort", target);
             }
         }),
+        ("", "podtemplates") => {
+            if let Some(map) = value.as_object_mut() {
+                workloads::template(map);
+            }
+        }
+        ("", "replicationcontrollers") => {
+            workloads::controller(value);
+            within(value, "spec", |spec| workloads::fill("replicationcontrollers", spec));
+        }
+        ("discovery.k8s.io", "endpointslices") => {
+            for endpoint in value.get_mut("endpoints").and_then(Value::as_array_mut).into_iter().flatten() {
+                default(endpoint, "conditions", json!({}));
+            }
+        }
+        ("networking.k8s.io", "networkpolicies") => within(value, "spec", |spec| {
+            let both = spec.contains_key("egress");
+            let types = if both { json!(["Ingress", "Egress"]) } else { json!(["Ingress"]) };
+            spec.entry("policyTypes").or_insert(types);
+        }),
+        ("", "persistentvolumes" | "persistentvolumeclaims") | ("storage.k8s.io", _) => {
+            storage::fill(&resource.plural, value);
+        }
         ("apps", "controllerrevisions") => {}
-        ("apps" | "batch" | "autoscaling", plural) | ("", plural @ ("pods" | "replicationcontrollers")) => {
+        ("apps" | "batch" | "autoscaling", plural) | ("", plural @ "pods") => {
             within(value, "spec", |spec| workloads::fill(plural, spec));
         }
         ("apiextensions.k8s.io", "customresourcedefinitions") => within(value, "spec", definition),
@@ -53,8 +76,11 @@ pub(super) fn fill(resource: &Resource, value: &mut Value) {
     }
 }
 
-/// Fills in what is nobody's: what is written even where it is nothing, and what the server sees to.
-pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
+/// Fills in what is nobody's: what is written even where it is nothing, and what the server sees to. `time` is now.
+pub(super) fn fill_empty(resource: &Resource, value: &mut Value, time: &str) {
+    if !resource.custom && resource.first {
+        fill_maps(value, &resource.empty());
+    }
     match &*resource.storage {
         "events" => {
             default(value, "source", json!({}));
@@ -65,9 +91,18 @@ pub(super) fn fill_empty(resource: &Resource, value: &mut Value) {
             default(value, "reportingInstance", "".into());
         }
         "namespaces" => default(value, "spec", json!({"finalizers": ["kubernetes"]})),
+        "persistentvolumes" => storage::transition(value, time),
         "pods" => within(value, "spec", admit),
         "services" => within(value, "spec", address_families),
         _ => {}
+    }
+}
+
+/// Puts in the maps of `empty` that are not there.
+fn fill_maps(value: &mut Value, empty: &Value) {
+    let (Some(map), Some(empty)) = (value.as_object_mut(), empty.as_object()) else { return };
+    for (name, empty) in empty.iter().filter(|(name, empty)| empty.is_object() && *name != "status") {
+        fill_maps(map.entry(name).or_insert_with(|| json!({})), empty);
     }
 }
 
@@ -120,22 +155,19 @@ pub(super) fn fill_status(resource: &Resource, value: &mut Value) {
     }
     let status = match (&*resource.group, &*resource.plural) {
         ("", "namespaces") => json!({"phase": "Active"}),
+        ("", "persistentvolumes" | "persistentvolumeclaims") => json!({"phase": "Pending"}),
         ("", "pods") => json!({"phase": "Pending", "qosClass": "BestEffort"}),
-        ("", "services") => json!({"loadBalancer": {}}),
-        ("apps", "deployments") => json!({}),
-        ("apps", "statefulsets") => json!({"replicas": 0, "availableReplicas": 0}),
-        ("apps", "daemonsets") => json!({
-            "currentNumberScheduled": 0, "desiredNumberScheduled": 0, "numberMisscheduled": 0, "numberReady": 0,
-        }),
-        ("batch", "jobs") => json!({}),
-        ("apps", "replicasets") => json!({"replicas": 0}),
+        ("autoscaling", _) => json!({"desiredReplicas": 0, "currentMetrics": null}),
         ("apiextensions.k8s.io", "customresourcedefinitions") => {
             let all = value.pointer("/spec/versions").and_then(Value::as_array);
             let stored = all.into_iter().flatten().filter(|version| version["storage"] == true);
             let stored: Vec<_> = stored.map(|version| version["name"].clone()).collect();
             json!({"conditions": null, "acceptedNames": {"plural": "", "kind": ""}, "storedVersions": stored})
         }
-        _ => return,
+        _ => match resource.empty().get("status") {
+            Some(status) => status.clone(),
+            None => return,
+        },
     };
     default(value, "status", status);
 }
@@ -143,31 +175,32 @@ pub(super) fn fill_status(resource: &Resource, value: &mut Value) {
 /// A new Node is not ready until somebody says so, and tells nothing of itself.
 fn node(value: &mut Value) {
     default(value, "spec", json!({}));
-    default(&mut value["spec"], "taints", json!([]));
-    let taint = json!({"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"});
-    if let Some(taints) = value["spec"]["taints"].as_array_mut()
-        && !taints.contains(&taint)
-    {
-        taints.push(taint);
-    }
+    within(value, "spec", |spec| {
+        let taint = json!({"effect": "NoSchedule", "key": "node.kubernetes.io/not-ready"});
+        let taints = spec.entry("taints").or_insert_with(|| json!([]));
+        if let Some(taints) = taints.as_array_mut().filter(|taints| !taints.contains(&taint)) {
+            taints.push(taint);
+        }
+    });
     default(value, "status", json!({}));
-    let status = &mut value["status"];
-    default(status, "daemonEndpoints", json!({"kubeletEndpoint": {"Port": 0}}));
-    default(status, "nodeInfo", json!({}));
-    for field in [
-        "architecture",
-        "bootID",
-        "containerRuntimeVersion",
-        "kernelVersion",
-        "kubeProxyVersion",
-        "kubeletVersion",
-        "machineID",
-        "operatingSystem",
-        "osImage",
-        "systemUUID",
-    ] {
-        default(&mut status["nodeInfo"], field, "".into());
-    }
+    within(value, "status", |status| {
+        status.entry("daemonEndpoints").or_insert_with(|| json!({"kubeletEndpoint": {"Port": 0}}));
+        let info = status.entry("nodeInfo").or_insert_with(|| json!({}));
+        for field in [
+            "architecture",
+            "bootID",
+            "containerRuntimeVersion",
+            "kernelVersion",
+            "kubeProxyVersion",
+            "kubeletVersion",
+            "machineID",
+            "operatingSystem",
+            "osImage",
+            "systemUUID",
+        ] {
+            default(info, field, "".into());
+        }
+    });
 }
 
 fn definition(spec: &mut Map<String, Value>) {

@@ -58,7 +58,16 @@ fn autoscaler(spec: &mut Map<String, Value>) {
     default(&mut behavior["scaleUp"], "stabilizationWindowSeconds", 0.into());
 }
 
-fn template(spec: &mut Map<String, Value>) {
+/// What a template says counts for what it makes, where nothing else is said.
+pub(super) fn controller(value: &mut Value) {
+    let Some(labels) = value.pointer("/spec/template/metadata/labels").cloned() else { return };
+    default(value, "metadata", json!({}));
+    default(&mut value["metadata"], "labels", labels.clone());
+    default(&mut value["spec"], "selector", labels);
+}
+
+/// The Pod of a template.
+pub(super) fn template(spec: &mut Map<String, Value>) {
     let template = spec.get_mut("template").and_then(Value::as_object_mut);
     if let Some(inner) = template.and_then(|template| template.get_mut("spec")).and_then(Value::as_object_mut)
     {

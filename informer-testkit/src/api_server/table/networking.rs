@@ -23,14 +23,18 @@ fn first_few(all: &[String], none: &str) -> String {
 pub(super) fn endpoints(object: &Value, now: Timestamp) -> Vec<Value> {
     let mut all = Vec::new();
     for subset in list(object, "/subsets") {
-        for address in list(subset, "/addresses") {
-            let ip = at(address, "/ip");
-            let host = if ip.contains(':') { format!("[{ip}]") } else { ip.to_owned() };
-            let ports = list(subset, "/ports");
-            if ports.is_empty() {
-                all.push(ip.to_owned());
-            }
-            all.extend(ports.iter().map(|port| format!("{host}:{}", number_at(port, "/port"))));
+        let addresses = || {
+            list(subset, "/addresses").iter().map(|address| match at(address, "/ip") {
+                ip if ip.contains(':') => format!("[{ip}]"),
+                ip => ip.to_owned(),
+            })
+        };
+        let ports = list(subset, "/ports");
+        if ports.is_empty() {
+            all.extend(list(subset, "/addresses").iter().map(|address| at(address, "/ip").to_owned()));
+        }
+        for port in ports {
+            all.extend(addresses().map(|host| format!("{host}:{}", number_at(port, "/port"))));
         }
     }
     vec![name(object), json!(first_few(&all, "<none>")), age_of(object, now)]

@@ -4,6 +4,7 @@
 
 mod races;
 mod reading;
+mod shapes;
 mod watching;
 mod wire;
 mod writing;
