@@ -18,7 +18,6 @@ pub(crate) struct Known {
 pub(crate) static KNOWN: &[Known] = &[
     Known { cells: "", place: "/description", reason: "what columns mean is Kubernetes' own prose, and clients print none of it" },
     Known { cells: "/protobuf", place: "", reason: PROTOBUF },
-    Known { cells: "/protobuf-or-json", place: "", reason: PROTOBUF },
     Known { cells: "/table-beta", place: "", reason: "the beta of a table says the same under an older version; kubectl asks for both, and for v1 first" },
     Known { cells: "accept/", place: "/body/message", reason: "the message lists what is spoken: YAML and protobuf are not" },
     Known { cells: "/v1/componentstatuses", place: "", reason: "it asks the other components of a cluster how they are; there are none" },

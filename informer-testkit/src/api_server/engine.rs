@@ -109,11 +109,11 @@ impl Engine {
             ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, route),
             ("GET", None, _) => list::answer(self, call, route)?,
             // One object is got, whatever is said of watching it.
-            ("GET", Some(name), _) => get::answer(self, call, &route, name)?,
+            ("GET", Some(name), _) => get::answer(self, call, route, name)?,
             ("POST", None, _) if route.is_one_collection() => create::answer(self, call, route)?,
-            ("PUT", Some(name), _) => update::answer(self, call, &route, name)?,
-            ("PATCH", Some(name), _) => patch::answer(self, call, &route, name)?,
-            ("DELETE", Some(name), "") => delete::answer(self, call, &route, name)?,
+            ("PUT", Some(name), _) => update::answer(self, call, route, name)?,
+            ("PATCH", Some(name), _) => patch::answer(self, call, route, name)?,
+            ("DELETE", Some(name), "") => delete::answer(self, call, route, name)?,
             ("DELETE", None, _) if allowed("deletecollection") && route.is_one_collection() => {
                 delete::answer_collection(self, call, route)?
             }

@@ -262,7 +262,7 @@ fn all(items: &[Value], told: impl Fn(&Value) -> String) -> String {
 mod tests {
     use super::*;
 
-    fn there_and_back(spec: Value, status: Value) -> (Value, Value) {
+    fn there_and_back(spec: &Value, status: &Value) -> (Value, Value) {
         let stored_before = json!({"metadata": {"name": "h"}, "spec": spec, "status": status});
         let mut value = stored_before.clone();
         seen(&mut value);
@@ -304,7 +304,7 @@ mod tests {
             "conditions": [{"type": "AbleToScale", "status": "True", "lastTransitionTime": "2026-11-30T18:05:48Z",
                 "reason": "R", "message": "It does"}],
         });
-        let (shown, _) = there_and_back(spec, status);
+        let (shown, _) = there_and_back(&spec, &status);
         assert_eq!(shown["spec"], json!({"maxReplicas": 3, "targetCPUUtilizationPercentage": 50}));
         assert_eq!(
             shown["status"],

@@ -19,6 +19,7 @@ mod workloads;
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::convert::stored_autoscaler;
 use super::representation::Include;
 use super::resource::Resource;
 use layout::Layout;
@@ -65,10 +66,15 @@ fn row(columns: &Columns<'_>, object: &Value, include: Include, now: Timestamp) 
     match include {
         Include::None => row["object"] = Value::Null,
         Include::Metadata => {
+            let mut metadata = object["metadata"].clone();
+            if object["apiVersion"] == "autoscaling/v1" {
+                // Its annotations are a matter of that version, and this form has none.
+                metadata = stored_autoscaler(object)["metadata"].take();
+            }
             row["object"] = json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
-                "metadata": object["metadata"],
+                "metadata": metadata,
             });
         }
         Include::Object => row["object"] = object.clone(),

@@ -3,16 +3,21 @@
 //! The clients of this project hide what a server says; whoever compares two servers, or writes down what one said,
 //! has to see it.
 
+mod framing;
+mod tape;
+
 use std::fmt;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::sync::Mutex;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+
+use framing::read_head;
+pub use tape::{Exchange, Tape};
 
 /// Who asks, as servers write it into `managedFields`.
 pub const AGENT: &str = "cells";
@@ -28,28 +33,6 @@ pub struct Peer {
     tls: Option<Arc<ClientConfig>>,
     token: Option<String>,
     tape: Option<Tape>,
-}
-
-/// What a [`Peer`] has been asked under a name, and what it has said, byte for byte. Clones are the same tape.
-#[derive(Clone, Default)]
-pub struct Tape(Arc<Mutex<Taped>>);
-
-#[derive(Default)]
-struct Taped {
-    /// What the next exchange is called; those without a name are not kept.
-    next: Option<String>,
-    exchanges: Vec<Exchange>,
-}
-
-/// One exchange on a [`Tape`].
-#[derive(Clone)]
-pub struct Exchange {
-    /// What it is called.
-    pub name: String,
-    /// The bytes that were sent, without the token.
-    pub request: Vec<u8>,
-    /// The bytes that came back, framing and all; as many as there are by now.
-    pub response: Arc<Mutex<Vec<u8>>>,
 }
 
 /// One request.
@@ -153,7 +136,7 @@ impl Peer {
     /// Says what the next exchange is called, if there is a tape.
     pub fn name(&self, name: &str) {
         if let Some(tape) = &self.tape {
-            tape.0.lock().next = Some(name.to_owned());
+            tape.name_next(name);
         }
     }
 
@@ -226,52 +209,9 @@ impl Peer {
         };
         let taped = self.tape.as_ref().and_then(|tape| tape.begin(self.request(ask, true)));
         Ok(BufReader::new(match taped {
-            Some(heard) => Box::new(Tee { reader, heard }),
+            Some(heard) => Box::new(tape::Tee { reader, heard }),
             None => reader,
         }))
-    }
-}
-
-impl Tape {
-    /// Everything on it.
-    #[must_use]
-    pub fn exchanges(&self) -> Vec<Exchange> {
-        self.0.lock().exchanges.clone()
-    }
-
-    /// Where the answer to a request is to be kept, if it has a name.
-    fn begin(&self, request: Vec<u8>) -> Option<Arc<Mutex<Vec<u8>>>> {
-        let mut tape = self.0.lock();
-        let name = tape.next.take()?;
-        let response = Arc::default();
-        tape.exchanges.push(Exchange { name, request, response: Arc::clone(&response) });
-        Some(response)
-    }
-}
-
-impl fmt::Debug for Tape {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Tape").field("exchanges", &self.0.lock().exchanges.len()).finish()
-    }
-}
-
-impl fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Exchange").field("name", &self.name).finish_non_exhaustive()
-    }
-}
-
-/// Keeps what is read.
-struct Tee<R> {
-    reader: R,
-    heard: Arc<Mutex<Vec<u8>>>,
-}
-
-impl<R: Read> Read for Tee<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        let count = self.reader.read(out)?;
-        self.heard.lock().extend_from_slice(&out[..count]);
-        Ok(count)
     }
 }
 
@@ -311,85 +251,6 @@ impl Answer {
 fn host(url: &str) -> String {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     rest.split('/').next().unwrap_or_default().to_owned()
-}
-
-fn read_head(mut reader: BufReader<Box<dyn Read + Send>>) -> io::Result<Reply> {
-    let status_line = line(&mut reader)?;
-    let status = status_line.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let status = status.ok_or_else(|| invalid(&format!("no status line: {status_line:?}")))?;
-    let mut headers = Vec::new();
-    loop {
-        let line = line(&mut reader)?;
-        if line.is_empty() {
-            break;
-        }
-        let (name, value) = line.split_once(':').ok_or_else(|| invalid(&format!("no header: {line:?}")))?;
-        headers.push((name.to_owned(), value.trim().to_owned()));
-    }
-    let value = |name: &str| headers.iter().find(|(key, _)| key.eq_ignore_ascii_case(name));
-    let chunked = value("Transfer-Encoding").is_some_and(|(_, value)| value == "chunked");
-    let length = value("Content-Length").and_then(|(_, value)| value.parse::<u64>().ok());
-    let body: Box<dyn BufRead + Send> = match length {
-        _ if chunked => Box::new(BufReader::new(Chunks { reader, left: 0, state: State::First })),
-        Some(length) => Box::new(reader.take(length)),
-        None => Box::new(reader),
-    };
-    Ok(Reply { status, headers, body })
-}
-
-/// The body inside chunked framing.
-struct Chunks<R> {
-    reader: R,
-    /// Of the chunk that is being read.
-    left: usize,
-    state: State,
-}
-
-#[derive(PartialEq, Eq)]
-enum State {
-    First,
-    Later,
-    Over,
-}
-
-impl<R: BufRead> Read for Chunks<R> {
-    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        if self.left == 0 && self.state != State::Over && !out.is_empty() {
-            if self.state == State::Later {
-                line(&mut self.reader)?;
-            }
-            self.state = State::Later;
-            let size = line(&mut self.reader)?;
-            self.left = usize::from_str_radix(size.trim(), 16)
-                .map_err(|_| invalid(&format!("no size of a chunk: {size:?}")))?;
-            if self.left == 0 {
-                self.state = State::Over;
-            }
-        }
-        if self.left == 0 {
-            return Ok(0);
-        }
-        let room = out.len().min(self.left);
-        let count = self.reader.read(&mut out[..room])?;
-        if count == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        self.left -= count;
-        Ok(count)
-    }
-}
-
-/// One line, without its end.
-fn line(reader: &mut impl BufRead) -> io::Result<String> {
-    let mut line = String::new();
-    if reader.read_line(&mut line)? == 0 {
-        return Err(io::ErrorKind::UnexpectedEof.into());
-    }
-    Ok(line.trim_end_matches(['\r', '\n']).to_owned())
-}
-
-fn invalid(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what.to_owned())
 }
 
 #[cfg(test)]
