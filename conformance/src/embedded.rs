@@ -31,7 +31,7 @@ impl EmbeddedServer {
 impl TestCluster for EmbeddedServer {
     fn can(&self, ability: Ability) -> bool {
         match ability {
-            Ability::Restart | Ability::Tls | Ability::Tokens | Ability::Bare => true,
+            Ability::Restart | Ability::Tls | Ability::Tokens | Ability::Bare | Ability::WatchCache => true,
             Ability::Nobody | Ability::Apply => false,
         }
     }

@@ -151,6 +151,12 @@ impl RealServer {
         self.process.as_ref().map_or("", |process| &process.url)
     }
 
+    /// Whether it was started with this further flag.
+    #[must_use]
+    pub fn has_flag(&self, flag: &str) -> bool {
+        self.flags.iter().any(|given| given == flag)
+    }
+
     /// Kubeconfig with the client certificate of a cluster administrator.
     #[must_use]
     pub fn admin_kubeconfig(&self) -> PathBuf {

@@ -6,6 +6,9 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, IsTerminal as _, Write as _};
 
+/// Columns of a terminal that does not say how many it has.
+const USUAL: usize = 80;
+
 /// Standard output, as somebody sees it.
 #[derive(Clone, Copy, Debug)]
 pub struct Terminal {
@@ -47,8 +50,9 @@ impl Terminal {
         if columns != 0 {
             return Some(columns);
         }
-        // A terminal that does not know, over a serial line say.
-        std::env::var("COLUMNS").ok()?.parse().ok().filter(|columns| *columns != 0)
+        // A terminal that does not know, over a serial line say: what it was told, or what most have.
+        let told = std::env::var("COLUMNS").ok().and_then(|columns| columns.parse().ok());
+        Some(told.filter(|columns| *columns != 0).unwrap_or(USUAL))
     }
 }
 

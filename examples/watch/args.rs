@@ -22,6 +22,8 @@ widgets.v1.example.com
   --resync DURATION       tell every object again each DURATION (at least 1s)
   --page-size N           objects a page of a list
   --no-streaming          list in pages, no streaming list
+  --record FILE           keep what is read in FILE, to be played again
+  --status DURATION       say each DURATION how it goes, and at the end
   --for DURATION          stop after that long; by default on SIGINT or SIGTERM
   -o, --output text|json  lines for a person, or one JSON object a line
   -h, --help              this text
@@ -51,6 +53,8 @@ pub(crate) struct Args {
     pub(crate) page_size: Option<u32>,
     pub(crate) no_streaming: bool,
     pub(crate) span: Option<Duration>,
+    pub(crate) record: Option<String>,
+    pub(crate) status: Option<Duration>,
     pub(crate) json: bool,
 }
 
@@ -94,6 +98,14 @@ fn read(words: impl IntoIterator<Item = OsString>) -> Result<Option<Args>, lexop
                 args.page_size = Some(size.parse().ok().filter(|size| *size > 0).ok_or_else(wrong)?);
             }
             Long("no-streaming") => args.no_streaming = true,
+            Long("status") => {
+                let period = span(&mut parser, "--status")?;
+                if period < Duration::from_millis(100) {
+                    return Err("--status: the period is at least 100ms".into());
+                }
+                args.status = Some(period);
+            }
+            Long("record") => args.record = Some(text(&mut parser, "--record")?),
             Long("for") => args.span = Some(span(&mut parser, "--for")?),
             Short('o') | Long("output") => {
                 args.json = match text(&mut parser, "-o")?.as_str() {

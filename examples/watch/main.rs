@@ -12,14 +12,14 @@ mod show;
 
 use std::process::ExitCode;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use informer_examples::{Cluster, init_log, run, stop_on_signal};
 use informer_factory::kube_core::{ApiResource, DynamicObject, PartialObjectMeta, Resource};
 use informer_factory::sync::JoinHandle;
 use informer_factory::{
-    Client, Clock as _, Error, ErrorKind, InformerOptions, Lazy, Registration, Representation, Result,
-    ServedResource, SharedInformer, SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer,
+    Client, Clock as _, Error, ErrorKind, InformerOptions, Lazy, Recording, Registration, Representation,
+    Result, ServedResource, SharedInformer, SharedInformerFactory, Stage, Stop, SystemClock, WeakInformer,
     find_resource,
 };
 
@@ -86,6 +86,7 @@ where
         .map_err(|error| Error::new(ErrorKind::Spawn, "cannot listen for signals").with_source(error))?;
     let printer = Arc::new(Printer::new(args.json, &resource.kind, stop.clone()));
 
+    let recording = args.record.as_ref().map(Recording::create).transpose()?;
     let factory = SharedInformerFactory::builder(client).build();
     let (told, myself) = (Arc::clone(&printer), Arc::new(OnceLock::<WeakInformer<T>>::new()));
     let weak = Arc::clone(&myself);
@@ -99,6 +100,7 @@ where
         args.field_selector.iter().for_each(|selector| _ = options.field_selector(selector));
         args.page_size.iter().for_each(|size| _ = options.page_size(*size));
         args.resync.iter().for_each(|period| _ = options.resync(*period));
+        recording.iter().for_each(|recording| _ = options.record(recording));
     })?;
     let _ = myself.set(informer.downgrade()); // the first and only time
     let told = Arc::clone(&printer);
@@ -107,14 +109,35 @@ where
     let synced = say_when_synced(&printer, &informer, registration)?;
 
     let until = args.span.and_then(|span| SystemClock.now().checked_add(span));
-    stop.wait_until(&SystemClock, until);
+    wait(&stop, args.status, until, || printer.status(&informer.status()));
+    let status = informer.status(); // before its end, which is no news
     factory.shutdown()?;
     let _ = synced.join(); // `stopped` is the last line
     if let Some(error) = printer.fatal() {
         return Err(error);
     }
+    if args.status.is_some() {
+        printer.status(&status);
+    }
     printer.stopped(informer.store().len());
     printer.fatal().map_or(Ok(()), Err) // the last line may be the one that does not fit on the disk
+}
+
+/// Waits for the stop or `until`, and calls `tell` each `period` meanwhile.
+fn wait(stop: &Stop, period: Option<Duration>, until: Option<Instant>, tell: impl Fn()) {
+    let mut next = SystemClock.now();
+    while !stop.is_set() {
+        next = match period.and_then(|period| next.checked_add(period)) {
+            Some(next) if until.is_none_or(|until| next < until) => next,
+            _ => {
+                stop.wait_until(&SystemClock, until);
+                return;
+            }
+        };
+        if !stop.wait_until(&SystemClock, Some(next)) {
+            tell();
+        }
+    }
 }
 
 /// Says `synced` once the handler has had every initial event.

@@ -1,12 +1,14 @@
 //! [`Printer`]: events as lines, for a person or as JSON.
 
+use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use informer_examples::one_line;
 use informer_examples::terminal::Terminal;
 use informer_factory::sync::Mutex;
-use informer_factory::{Error, ErrorKind, Event, Object, Report, Stage, Stop};
+use informer_factory::{Error, ErrorKind, Event, Object, Report, Stage, Status, Stop};
 use serde::Serialize;
 
 use crate::show::{Show, changes};
@@ -48,7 +50,27 @@ enum Line<'a> {
     Resynced { key: String, uid: &'a str, rv: &'a str },
     Synced { objects: usize, rv: &'a str },
     Error { kind: &'a str, stage: &'a str, message: String },
+    Status(Health<'a>),
     Stopped { objects: usize },
+}
+
+/// An informer's status in JSON.
+#[derive(Serialize)]
+struct Health<'a> {
+    phase: &'a str,
+    synced: bool,
+    objects: usize,
+    rv: &'a str,
+    last_contact_ms: Option<u64>,
+    lists: u64,
+    relists: BTreeMap<&'a str, u64>,
+    watches: u64,
+    fruitless_watches: u64,
+    events: u64,
+    bookmarks: u64,
+    bytes: u64,
+    errors: u64,
+    last_error: Option<String>,
 }
 
 impl Printer {
@@ -122,6 +144,29 @@ impl Printer {
         self.line(&Line::Stopped { objects }, "STOPPED", BLUE, &text, "");
     }
 
+    /// Tells how it goes.
+    pub(crate) fn status(&self, status: &Status) {
+        let relists = status.relists.iter().map(|(reason, times)| (reason.as_str(), *times)).collect();
+        let counters = &status.counters;
+        let health = Health {
+            phase: status.phase.as_str(),
+            synced: status.synced,
+            objects: status.objects,
+            rv: &status.resource_version,
+            last_contact_ms: status.last_contact.map(millis),
+            lists: counters.lists,
+            relists,
+            watches: counters.watches,
+            fruitless_watches: counters.fruitless_watches,
+            events: counters.events,
+            bookmarks: counters.bookmarks,
+            bytes: counters.bytes,
+            errors: counters.errors,
+            last_error: status.last_error.as_ref().map(ToString::to_string),
+        };
+        self.line(&Line::Status(health), "STATUS", BLUE, &status.to_string(), "");
+    }
+
     /// Tells a failure. One before anything good was `heard` from the server, which waiting will not mend, ends the
     /// program; one that is followed by another way of asking at once is kept quiet until then.
     pub(crate) fn report(&self, report: &Report<'_>, heard: bool) {
@@ -141,12 +186,8 @@ impl Printer {
             state.waited = true;
         }
         let stage = error.stage().map_or("", |stage| stage.as_str());
-        let mut text = error.chain().to_string();
-        let line = Line::Error { kind: error.kind().as_str(), stage, message: text.clone() };
-        if let Some(delay) = report.next_attempt {
-            text = format!("{text}; next attempt in {:.1} s", delay.as_secs_f64());
-        }
-        self.line(&line, "ERROR", RED, &format!("{stage}: {text}"), "");
+        let line = Line::Error { kind: error.kind().as_str(), stage, message: error.chain().to_string() };
+        self.line(&line, "ERROR", RED, &report.to_string(), "");
     }
 
     /// What ended the program, if something did.
@@ -156,7 +197,10 @@ impl Printer {
 
     fn line(&self, line: &Line<'_>, word: &str, colour: &str, subject: &str, text: &str) {
         let mut state = self.state.lock();
-        let keyed = !matches!(line, Line::Synced { .. } | Line::Stopped { .. } | Line::Error { .. });
+        let keyed = !matches!(
+            line,
+            Line::Synced { .. } | Line::Stopped { .. } | Line::Error { .. } | Line::Status(_)
+        );
         let out = if self.json {
             // These lines are plain data: serialising them cannot fail.
             serde_json::to_string(line).unwrap_or_default()
@@ -183,6 +227,10 @@ impl Printer {
         }
         drop(state);
     }
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Whether waiting will not mend what failed: a server that was `waited` for before may be on its way up.

@@ -462,9 +462,21 @@ fn one_line(text: &str) -> String {
     line
 }
 
+/// One line, whatever it names: an object's name may hold anything that JSON can say.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.inner.message)
+        let text = &self.inner.message;
+        if !text.contains(char::is_control) {
+            return f.write_str(text);
+        }
+        for character in text.chars() {
+            if character.is_control() {
+                write!(f, "{}", character.escape_debug())?;
+            } else {
+                fmt::Write::write_char(f, character)?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -606,6 +618,13 @@ mod tests {
         assert!(error.is_gone());
         assert_eq!(error.to_string(), "list pods: too old");
         assert_eq!(error.clone().at(Stage::Watch).stage(), Some(Stage::List));
+    }
+
+    #[test]
+    fn f_95_a_text_stays_one_line_whatever_it_names() {
+        let error = Error::new(ErrorKind::Decode, "no").context("ns/a\nERROR all is lost\u{1b}[31m\u{7f}");
+        assert_eq!(error.to_string(), r"ns/a\nERROR all is lost\u{1b}[31m\u{7f}: no");
+        assert_eq!(error.chain().to_string(), error.to_string());
     }
 
     #[test]

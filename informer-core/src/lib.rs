@@ -135,7 +135,7 @@ pub use list_watch::{
 pub use lister::{Lister, NamespaceLister};
 pub use meta::{Labels, MetaView, Object};
 pub use metrics::Metrics;
-pub use reflector::{Phase, Report};
+pub use reflector::{NextStep, Phase, Report};
 pub use representation::{DecodeOptions, Representation};
 pub use selector::Selector;
 pub use stop::{OnStop, Stop};

@@ -172,6 +172,12 @@ pub trait ListSink<T> {
 
     /// An item that could not be decoded.
     fn bad_item(&mut self, bad: BadObject);
+
+    /// So many bytes of the body were read, decompressed if they came compressed; for counters. May be told at any time,
+    /// in any portions, and not at all by sources without bytes.
+    fn received(&mut self, bytes: u64) {
+        let _ = bytes;
+    }
 }
 
 /// What a watch tells.
@@ -201,5 +207,10 @@ pub trait WatchSink<T> {
     /// can be ended too.
     fn read_on(&mut self) -> Flow {
         Flow::Continue
+    }
+
+    /// As [`ListSink::received`].
+    fn received(&mut self, bytes: u64) {
+        let _ = bytes;
     }
 }

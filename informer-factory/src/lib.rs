@@ -41,13 +41,13 @@ pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::{
     Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
     HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, Metrics, NamespaceLister,
-    Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector, SharedInformer,
-    Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
+    NextStep, Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector,
+    SharedInformer, Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
 };
 pub use informer_core::{OnStop, kube_core, metrics, sync};
 pub use informer_http::{
-    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, ServedResource,
-    find_resource,
+    Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, Recording,
+    RecordingOptions, ReplaySource, ServedResource, find_resource,
 };
 pub use multi::{MultiInformer, MultiLister, MultiRegistration};
 pub use options::InformerOptions;

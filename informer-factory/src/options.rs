@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::{Object, Report};
+use informer_http::Recording;
 
 type Transform<T> = dyn Fn(&mut T) + Send + Sync;
 type ErrorHook = dyn Fn(&Report<'_>) + Send + Sync;
@@ -22,10 +23,12 @@ pub struct InformerOptions<T> {
     pub(crate) keep_managed_fields: Option<bool>,
     pub(crate) page_size: Option<u32>,
     pub(crate) streaming: Option<bool>,
+    pub(crate) consistent_start: Option<bool>,
     pub(crate) resync: Option<Duration>,
     pub(crate) queue_limit: Option<usize>,
     pub(crate) max_frame: Option<usize>,
     pub(crate) compress_watches: Option<bool>,
+    pub(crate) recording: Option<Recording>,
 }
 
 impl<T: Object> InformerOptions<T> {
@@ -84,6 +87,13 @@ impl<T: Object> InformerOptions<T> {
         self
     }
 
+    /// Whether the first list asks for the most recent state; see
+    /// [`InformerBuilder::consistent_start`](informer_core::InformerBuilder::consistent_start).
+    pub fn consistent_start(&mut self, consistent: bool) -> &mut Self {
+        self.consistent_start = Some(consistent);
+        self
+    }
+
     /// The resync period of handlers that choose none.
     pub fn resync(&mut self, period: Duration) -> &mut Self {
         self.resync = Some(period);
@@ -105,6 +115,12 @@ impl<T: Object> InformerOptions<T> {
     /// Whether the server may compress watches.
     pub fn compress_watches(&mut self, compress: bool) -> &mut Self {
         self.compress_watches = Some(compress);
+        self
+    }
+
+    /// Everything that the informer reads is recorded, so that a failure can be played again.
+    pub fn record(&mut self, recording: &Recording) -> &mut Self {
+        self.recording = Some(recording.clone());
         self
     }
 }
@@ -131,10 +147,18 @@ impl<T> InformerOptions<T> {
             ),
             (differ(self.page_size.as_ref(), wanted.page_size.as_ref()), "page_size"),
             (differ(self.streaming.as_ref(), wanted.streaming.as_ref()), "streaming"),
+            (differ(self.consistent_start.as_ref(), wanted.consistent_start.as_ref()), "consistent_start"),
             (differ(self.resync.as_ref(), wanted.resync.as_ref()), "resync"),
             (differ(self.queue_limit.as_ref(), wanted.queue_limit.as_ref()), "queue_limit"),
             (differ(self.max_frame.as_ref(), wanted.max_frame.as_ref()), "max_frame"),
             (differ(self.compress_watches.as_ref(), wanted.compress_watches.as_ref()), "compress_watches"),
+            (
+                wanted
+                    .recording
+                    .as_ref()
+                    .is_some_and(|wanted| !self.recording.as_ref().is_some_and(|have| have.is_same(wanted))),
+                "recording",
+            ),
         ];
         checks.into_iter().find_map(|(wrong, name)| wrong.then_some(name))
     }
@@ -151,10 +175,12 @@ impl<T> Default for InformerOptions<T> {
             keep_managed_fields: None,
             page_size: None,
             streaming: None,
+            consistent_start: None,
             resync: None,
             queue_limit: None,
             max_frame: None,
             compress_watches: None,
+            recording: None,
         }
     }
 }
@@ -170,10 +196,12 @@ impl<T> Clone for InformerOptions<T> {
             keep_managed_fields: self.keep_managed_fields,
             page_size: self.page_size,
             streaming: self.streaming,
+            consistent_start: self.consistent_start,
             resync: self.resync,
             queue_limit: self.queue_limit,
             max_frame: self.max_frame,
             compress_watches: self.compress_watches,
+            recording: self.recording.clone(),
         }
     }
 }

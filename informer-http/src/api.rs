@@ -1,7 +1,7 @@
 //! [`Api`]: get, list and write the objects of one resource.
 //!
-//! Invariant: every call is one request, but for a list of all pages; a write is never repeated because its
-//! outcome is unknown.
+//! Invariant: every call is one request, but for a list of all pages, and for what the server asks to repeat; a write
+//! is never repeated because its outcome is unknown.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -16,12 +16,18 @@ use serde::de::DeserializeOwned;
 use ureq::http::{HeaderValue, header};
 
 use crate::client::{Call, Client, JSON};
+use crate::document::LIST;
 use crate::list_watch::HttpListWatch;
 use crate::path::{Collection, Query, segment};
 
 /// The objects of one resource, in one namespace or in all.
 ///
 /// Everything blocks until the server has answered. Parameters are kube-core's.
+///
+/// A server that is busy may answer 429, or 5xx, and ask to wait (`Retry-After`, or `retryAfterSeconds` of its
+/// `Status`). Then the call waits and asks again, up to ten times and for a minute in all; a write only after 429,
+/// which says that nothing was done. Without such a request, and for a longer wait, the answer is the call's error,
+/// with [`retry_after`](Error::retry_after). [`stopped_by`](Api::stopped_by) ends a wait.
 ///
 /// ```no_run
 /// # fn main() -> informer_core::Result<()> {
@@ -159,7 +165,8 @@ impl<K: Clone + DeserializeOwned> Api<K> {
     /// One page of objects; `params.limit` says how large, and `metadata.continue` of the answer how to go on.
     ///
     /// # Errors
-    /// As the server or the network says; [`is_gone`](Error::is_gone) for a continue token that has expired.
+    /// As the server or the network says; [`is_gone`](Error::is_gone) for a continue token that has expired;
+    /// [`ErrorKind::FrameTooLarge`] for a page of more than 1 GiB.
     pub fn list(&self, params: &ListParams) -> Result<ObjectList<K>> {
         let mut query = Query::default();
         query.push_some("resourceVersion", params.resource_version.as_deref().unwrap_or_default());
@@ -175,7 +182,8 @@ impl<K: Clone + DeserializeOwned> Api<K> {
         query.push_some("labelSelector", params.label_selector.as_deref().unwrap_or_default());
         query.push_some("fieldSelector", params.field_selector.as_deref().unwrap_or_default());
         let (what, target) = (self.what("list", ""), query.after(self.collection.path()));
-        self.fetch(&Call { compressed: self.client.compress_lists(), ..Call::get(&what, &target) })
+        let compressed = self.client.compress_lists();
+        self.fetch(&Call { compressed, bound: LIST, ..Call::get(&what, &target) })
     }
 
     /// All objects, page by page where `params.limit` says how large a page is.

@@ -1,17 +1,16 @@
 //! [`Client`]: one API server, and how requests to it are made.
 //!
-//! Invariants: a request that may change something goes out at most once, except after a 401, which has changed
-//! nothing; status and content type are checked before anything looks at a body; no header and no body is
-//! ever logged.
+//! Invariants: a request that may change something goes out at most once, except after a 401 and a 429 that asks to
+//! wait, which have changed nothing; status and content type are checked before anything looks at a body; no header
+//! and no body is ever logged.
 
 use std::borrow::Borrow;
 use std::fmt;
-use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{Error, ErrorKind, Result, Stage, Stop, SystemClock, decode_error};
+use informer_core::{Clock, Error, ErrorKind, Result, Stage, Stop, SystemClock};
 use jiff::Timestamp;
 use rustls_pki_types::ServerName;
 use serde::de::DeserializeOwned;
@@ -19,13 +18,15 @@ use ureq::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri, heade
 
 use crate::auth::Credentials;
 use crate::config::{Config, Environment};
+use crate::document::{OBJECT, read_document};
+use crate::patience::Patience;
 use crate::status::{Answer, ERROR_BODY};
 use crate::transport::{
-    Body, Connections, Failure, Limits, Lookup, Route, Size, TlsSource, error_in, origin, system_lookup,
+    Body, Connections, Failure, Limits, Lookup, Route, Size, TlsSource, origin, system_lookup,
 };
 
 /// Head of an ordinary answer, and silence within its body (D7).
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) const JSON: &str = "application/json";
 
@@ -53,6 +54,7 @@ struct Shared {
     compress_lists: bool,
     namespace: String,
     requests: Connections,
+    clock: Arc<dyn Clock>,
 }
 
 /// Where the `Authorization` header comes from (D13).
@@ -97,6 +99,8 @@ pub(crate) struct Connection {
     pub user_agent: String,
     /// How names become addresses.
     pub lookup: Lookup,
+    /// By what clock a server is waited for.
+    pub clock: Arc<dyn Clock>,
 }
 
 impl Connection {
@@ -129,6 +133,7 @@ impl Connection {
             namespace: "default".to_owned(),
             user_agent: concat!("informer/", env!("CARGO_PKG_VERSION")).to_owned(),
             lookup: system_lookup(),
+            clock: Arc::new(SystemClock),
         })
     }
 }
@@ -146,6 +151,8 @@ pub(crate) struct Call<'a> {
     /// Content type and body.
     pub body: Option<(HeaderValue, Vec<u8>)>,
     pub limits: Limits,
+    /// The most bytes of a document that is read whole.
+    pub bound: u64,
 }
 
 impl<'a> Call<'a> {
@@ -159,6 +166,7 @@ impl<'a> Call<'a> {
             compressed: false,
             body: None,
             limits: Limits { head: PATIENCE, silence: PATIENCE },
+            bound: OBJECT,
         }
     }
 }
@@ -228,6 +236,7 @@ impl Client {
                 headers: connection.headers,
                 compress_lists: connection.compress_lists,
                 namespace: connection.namespace,
+                clock: connection.clock,
             }),
         }
     }
@@ -336,20 +345,30 @@ impl Client {
         Ok(request)
     }
 
-    /// Sends `call` and decodes the document.
+    /// Sends `call`, again where the server asks for that (D14), and decodes the document.
+    ///
+    /// # Blocking
+    /// Until the document is there, for what the server asks to wait, or until `stop` is set.
     ///
     /// # Errors
-    /// As [`send`](Client::send); [`ErrorKind::Decode`] when the document is not a `T`.
+    /// As [`send`](Client::send); as [`read_document`].
     pub(crate) fn fetch<T: DeserializeOwned>(&self, call: &Call<'_>, stop: &Stop) -> Result<T> {
-        let mut body = self.send(self.requests(), call, stop)?;
-        let mut bytes = Vec::new();
-        body.read_to_end(&mut bytes).map_err(|error| match error_in(&error) {
-            Some(ours) if ours.is_stopped() => ours.clone(),
-            Some(ours) => ours.clone().context(call.what),
-            None => Error::new(ErrorKind::Network, call.what).with_source(error),
-        })?;
-        // The answer may be a Secret: what serde says of it is not repeated.
-        serde_json::from_slice(&bytes).map_err(|error| decode_error("the answer", &error).context(call.what))
+        let mut patience = Patience::new();
+        let mut body = loop {
+            let error = match self.send(self.requests(), call, stop) {
+                Ok(body) => break body,
+                Err(error) => error,
+            };
+            let Some(wait) = patience.wait(&call.method, &error) else { return Err(error) };
+            log::debug!(target: "informer::http", "{error}; once more in {} s", wait.as_secs());
+            let clock = &*self.shared.clock;
+            stop.wait_until(clock, clock.now().checked_add(wait));
+            if stop.is_set() {
+                return Err(Error::stopped().with_source(error));
+            }
+        };
+        read_document(&mut body, call.bound)
+            .map_err(|error| if error.is_stopped() { error } else { error.context(call.what) })
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::value::RawValue;
 use crate::decode::{self, DecodeSettings};
 use crate::frame::{Frame, Frames};
 use crate::item::{Peek, Until};
-use crate::scan::Scan;
+use crate::scan::{SPACE, Scan, is_space};
 
 /// Reads a watch stream to its end and tells `sink` every event in it.
 ///
@@ -41,13 +41,23 @@ pub(crate) fn read_watch<T: Representation>(
         }
         match body.read(frames.space()) {
             Ok(0) => break WatchEnd::Closed,
-            Ok(n) => frames.filled(n),
+            Ok(n) => {
+                events.sink.received(n as u64);
+                frames.filled(n);
+            }
             Err(error) if error.kind() == Io::Interrupted => {}
             Err(error) => {
                 let error = decode::read_error(error);
                 match error.kind() {
                     ErrorKind::Stopped => return Err(in_stream(error)),
                     ErrorKind::Silent => break WatchEnd::Silent,
+                    // Not cut but wrong: chunks that are none, compressed data that is damaged. It may be so each time,
+                    // so it must be seen.
+                    ErrorKind::Decode => {
+                        frames.finish();
+                        let told = events.tell_all(&mut frames).map_err(in_stream)?;
+                        return if told == Flow::End { Ok(WatchEnd::Ended) } else { Err(in_stream(error)) };
+                    }
                     _ => {
                         log::debug!(target: "informer::http", "the watch stream broke off: {}", error.chain());
                         break WatchEnd::Closed;
@@ -154,14 +164,14 @@ impl<T: Representation> Events<'_, T> {
     fn tell_plain(&mut self, text: &str) -> Option<Flow> {
         let (event_type, at) = head(text)?;
         let EventType::Change(kind) = event_type else { return None };
-        let object = text[at..].trim_ascii_end().strip_suffix('}')?;
+        let object = text[at..].trim_end_matches(SPACE).strip_suffix('}')?;
 
         let known = kind == ChangeKind::Added && self.sink.may_have();
         let peek = Peek::read(object, if known { Until::State } else { Until::Types });
         decode::check_types(&peek, self.settings).ok()?;
         if known && let Some(stored) = self.stored(&peek) {
             // There may be more than this object in the text; building it would have shown that.
-            let whole = Scan::default().end(object.as_bytes()) == Some(object.trim_ascii_end().len());
+            let whole = Scan::default().end(object.as_bytes()) == Some(object.trim_end_matches(SPACE).len());
             return whole.then(|| self.sink.unchanged(stored));
         }
         let object: T = decode::build(object, self.settings).ok()?;
@@ -230,7 +240,7 @@ impl<T: Representation> Events<'_, T> {
         let wrong = || not_an_event("its bytes are not utf-8");
         let mut told = 0;
         loop {
-            told += bytes[told..].iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            told += bytes[told..].iter().take_while(|byte| is_space(**byte)).count();
             let rest = &bytes[told..];
             if std::str::from_utf8(rest).is_ok() {
                 return Ok(match self.tell(rest, line)? {
@@ -293,7 +303,7 @@ impl EventType {
 /// Reads `{"type":"…","object":` and says where the object begins.
 fn head(text: &str) -> Option<(EventType, usize)> {
     let token = |rest: &str, token: &str| -> Option<usize> {
-        let trimmed = rest.trim_ascii_start();
+        let trimmed = rest.trim_start_matches(SPACE);
         trimmed.starts_with(token).then(|| rest.len() - trimmed.len() + token.len())
     };
     let mut at = 0;

@@ -9,7 +9,7 @@
 
 use crate::buffer::Buffer;
 use crate::decode::SKIP_LIMITS;
-use crate::scan::Scan;
+use crate::scan::{Scan, is_space};
 
 /// With so much pending and no newline in it, values are looked for without one.
 const SCAN_FROM: usize = 64 << 10;
@@ -99,7 +99,7 @@ impl Frames {
         if skipping {
             return None;
         }
-        let blank = self.buffer.pending().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let blank = self.buffer.pending().iter().take_while(|byte| is_space(**byte)).count();
         self.buffer.consume(blank);
         self.searched = self.searched.saturating_sub(blank);
 

@@ -19,7 +19,7 @@
 //! `config` (kubeconfig, in-cluster, proxy) and `auth`, `tls` say whom to talk to and as whom; `transport` is HTTP by
 //! ureq over a connector chain of our own, which a stop can end in every state; `client` sends one request;
 //! `path`, `status` are the pure halves of it; `frame`, `list`, `event`, `item` decode; [`HttpListWatch`] is the
-//! source of an informer, [`Api`] the client of single requests, [`find_resource`] kubectl's way to name a resource.
+//! source of an informer, `recording` keeps what it reads and plays it again; [`Api`] the client of single requests, [`find_resource`] kubectl's way to name a resource.
 
 mod api;
 mod auth;
@@ -29,13 +29,19 @@ mod client;
 mod config;
 mod decode;
 mod discovery;
+mod document;
 mod event;
 mod frame;
+#[cfg(any(test, feature = "fuzz-internals"))]
+#[doc(hidden)]
+pub mod fuzz;
 mod item;
 mod known;
 mod list;
 mod list_watch;
 mod path;
+mod patience;
+mod recording;
 mod scan;
 mod secret;
 mod status;
@@ -48,6 +54,7 @@ pub use client::Client;
 pub use config::{Config, Environment, Kubeconfig, KubeconfigOptions};
 pub use discovery::{ServedResource, find_resource};
 pub use list_watch::HttpListWatch;
+pub use recording::{Recording, RecordingOptions, ReplaySource};
 
 #[cfg(test)]
 mod decode_tests;

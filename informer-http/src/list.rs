@@ -3,7 +3,7 @@
 //! No more is held than one item may be long, and the fields around the items may come in any order: custom
 //! resources send `apiVersion`, `items`, `kind`, `metadata`. An answer counts only when all of it was read (F-97).
 
-use std::io::Read;
+use std::io::{self, Read};
 
 use informer_core::kube_core::TypeMeta;
 use informer_core::{Error, ErrorKind, ListEnd, ListSink, Representation, Result, Stage};
@@ -11,6 +11,7 @@ use serde::Deserialize;
 
 use crate::decode::{self, DecodeSettings};
 use crate::item::{Peek, Until};
+use crate::scan::SPACE;
 use crate::text::{Text, Value, found, malformed};
 
 /// Reads one page of a list to its end and tells `sink` every item in it.
@@ -27,8 +28,26 @@ pub(crate) fn read_list<T: Representation>(
     settings: &DecodeSettings,
     sink: &mut dyn ListSink<T>,
 ) -> Result<ListEnd> {
-    let mut page = Page { text: Text::new(body), settings, sink, outer: Outer::default() };
-    page.read().map_err(|error| error.at(Stage::List))
+    let mut counted = Counted { body, bytes: 0 };
+    let mut page =
+        Page { text: Text::new(&mut counted), settings, sink: &mut *sink, outer: Outer::default() };
+    let end = page.read().map_err(|error| error.at(Stage::List));
+    sink.received(counted.bytes);
+    end
+}
+
+/// A body that counts what is read of it.
+struct Counted<'s> {
+    body: &'s mut dyn Read,
+    bytes: u64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let read = self.body.read(buffer)?;
+        self.bytes += read as u64;
+        Ok(read)
+    }
 }
 
 struct Page<'s, T> {
@@ -141,7 +160,7 @@ impl<T: Representation> Page<'_, T> {
 
     fn items(&mut self) -> Result<()> {
         if self.text.peek()? != b'[' {
-            return match self.text.short_value()?.trim_ascii_end() {
+            return match self.text.short_value()?.trim_end_matches(SPACE) {
                 "null" => Ok(()),
                 _ => Err(malformed("the field items, which should be an array,")),
             };

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use informer_core::kube_core::{ApiResource, Resource, TypeMeta};
 use informer_core::{
@@ -11,10 +12,11 @@ use informer_core::{
     WatchEnd, WatchRequest, WatchSink,
 };
 
-use crate::client::{Call, Client, JSON};
+use crate::client::{Call, Client, JSON, PATIENCE};
 use crate::decode::DecodeSettings;
 use crate::path::{Collection, Query, Selection};
-use crate::transport::{Connections, Limits};
+use crate::recording::{Recorded, Recording, Tape, Taped};
+use crate::transport::{Body, Connections, Limits};
 
 /// Metadata first, the whole object from servers that do not know better (DY-6, DY-7).
 const METADATA_LIST: &str =
@@ -43,7 +45,9 @@ pub struct HttpListWatch<T> {
     settings: DecodeSettings,
     compress_watches: bool,
     streaming: bool,
+    list_silence: Duration,
     what: Texts,
+    recorded: Option<Recorded>,
     object: PhantomData<fn() -> T>,
 }
 
@@ -76,7 +80,9 @@ impl<T: Representation> HttpListWatch<T> {
             settings: DecodeSettings { expected: expected::<T>(resource), ..DecodeSettings::default() },
             compress_watches: false,
             streaming: true,
+            list_silence: PATIENCE,
             what: Texts { list: format!("list {name}"), watch: format!("watch {name}") },
+            recorded: None,
             object: PhantomData,
         }
     }
@@ -137,13 +143,51 @@ impl<T: Representation> HttpListWatch<T> {
         self
     }
 
+    /// How long the head of a list, and then each silence within its body, may last before the connection is given up;
+    /// 30 s by default (D7). It is no limit on the whole list. For watches the informer has limits of its own.
+    #[must_use]
+    pub fn list_silence(mut self, limit: Duration) -> Self {
+        self.list_silence = limit;
+        self
+    }
+
+    /// Everything that is read from now on is recorded too.
+    #[must_use]
+    pub fn record(mut self, recording: &Recording) -> Self {
+        self.recorded = Some(recording.source(self.collection.name()));
+        self
+    }
+
     fn accept(metadata: &'static str) -> &'static str {
         if <T::Resource as Resource>::metadata_api() { metadata } else { JSON }
     }
 }
 
+impl<T> HttpListWatch<T> {
+    /// Sends `call`, and tells the tape how that went.
+    fn open<'a>(
+        &self,
+        call: &Call<'_>,
+        tape: Option<Tape<'a>>,
+        stop: &Stop,
+    ) -> Result<(Body, Option<Tape<'a>>)> {
+        match self.client.send(&self.connections, call, stop) {
+            Ok(body) => {
+                tape.iter().for_each(Tape::opened);
+                Ok((body, tape))
+            }
+            Err(error) => {
+                if let Some(tape) = tape {
+                    tape.failed(&error);
+                }
+                Err(error)
+            }
+        }
+    }
+}
+
 /// What objects must say they are. A server may answer a request for metadata with whole objects (DY-7).
-fn expected<T: Representation>(resource: &ApiResource) -> Option<TypeMeta> {
+pub(crate) fn expected<T: Representation>(resource: &ApiResource) -> Option<TypeMeta> {
     let whole = !<T::Resource as Resource>::metadata_api();
     whole.then(|| TypeMeta { api_version: resource.api_version.clone(), kind: resource.kind.clone() })
 }
@@ -154,11 +198,13 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
         let call = Call {
             accept: Self::accept(METADATA_LIST),
             compressed: self.client.compress_lists(),
+            limits: Limits { head: self.list_silence, silence: self.list_silence },
             ..Call::get(&self.what.list, &target)
         };
         let at = |error: informer_core::Error| error.at(Stage::List);
-        let mut body = self.client.send(&self.connections, &call, stop).map_err(at)?;
-        let end = crate::list::read_list(&mut body, &self.settings, sink)
+        let tape = self.recorded.as_ref().map(|recorded| recorded.list(request));
+        let (mut body, tape) = self.open(&call, tape, stop).map_err(at)?;
+        let end = crate::list::read_list(&mut Taped { body: &mut body, tape }, &self.settings, sink)
             .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.list) })
             .map_err(at)?;
         body.finish();
@@ -174,13 +220,14 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
             limits: Limits { head: request.idle, silence: request.idle },
             ..Call::get(&self.what.watch, &target)
         };
-        let mut body = match self.client.send(&self.connections, &call, stop) {
-            Ok(body) => body,
+        let tape = self.recorded.as_ref().map(|recorded| recorded.watch(request));
+        let (mut body, tape) = match self.open(&call, tape, stop) {
+            Ok(opened) => opened,
             Err(error) if error.kind() == ErrorKind::Silent => return Ok(WatchEnd::Silent),
             Err(error) => return Err(error.at(Stage::WatchOpen)),
         };
         sink.opened();
-        crate::event::read_watch(&mut body, &self.settings, sink)
+        crate::event::read_watch(&mut Taped { body: &mut body, tape }, &self.settings, sink)
             .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.watch) })
             .map_err(|error| error.at(Stage::Watch))
     }

@@ -6,6 +6,14 @@
 //! Not to be had from the scanner of informer-core's `json`, which checks a whole text and notes what of it to keep:
 //! that one must refuse what is no JSON and needs the text whole, this one passes over whatever comes, as it comes.
 
+/// JSON's space. Form feeds are none, though Rust's ASCII whitespace has them.
+pub(crate) const SPACE: [char; 4] = [' ', '\t', '\n', '\r'];
+
+/// Whether `byte` is JSON's space.
+pub(crate) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
 /// The search for the end of one JSON value, resumable.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Scan {

@@ -9,7 +9,7 @@ use informer_core::{Error, ErrorKind, Result};
 
 use crate::buffer::Buffer;
 use crate::decode::{self, SKIP_LIMITS};
-use crate::scan::Scan;
+use crate::scan::{Scan, is_space};
 
 /// The fields around the items are short; a body with longer ones is no list.
 const MAX_FIELD: usize = 1 << 20;
@@ -51,7 +51,7 @@ impl<'s> Text<'s> {
     fn next(&mut self) -> Result<Option<u8>> {
         loop {
             let pending = self.buffer.pending();
-            let blank = pending.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            let blank = pending.iter().take_while(|byte| is_space(**byte)).count();
             let byte = pending.get(blank).copied();
             self.buffer.consume(blank);
             if byte.is_some() || !self.fill()? {

@@ -24,8 +24,8 @@ pub trait TestCluster {
     /// When there is none.
     fn nobody(&self) -> Result<Client>;
 
-    /// Ends the server and starts it again at the same address ([`Ability::Restart`]). Afterwards it serves no watch
-    /// from a version of before, and has its objects only if `memory` says so.
+    /// Ends the server and starts it again at the same address ([`Ability::Restart`]). Afterwards it has its objects
+    /// only if `memory` says so, and serves no watch from a version of before if it has a watch cache.
     ///
     /// # Errors
     /// When it does not come back.
@@ -51,6 +51,8 @@ pub enum Ability {
     Tls,
     /// Its namespaces stay as empty as they are made. Where controllers run, one puts a ConfigMap into each.
     Bare,
+    /// It answers from a watch cache: it sends bookmarks, and when it restarts it forgets the versions of before.
+    WatchCache,
 }
 
 /// What a restarted server remembers.
@@ -78,6 +80,10 @@ impl TestCluster for Cluster {
                 self.own_server().is_some()
             }
             Ability::Apply => true,
+            // Somebody else's is taken to be as most are.
+            Ability::WatchCache => {
+                self.own_server().is_none_or(|server| !server.has_flag("--watch-cache=false"))
+            }
             Ability::Tls => self.admin().is_ok_and(|client| client.server().starts_with("https:")),
         }
     }
@@ -118,6 +124,7 @@ impl fmt::Display for Ability {
             Ability::Restart => "server that may be restarted",
             Ability::Tls => "TLS",
             Ability::Bare => "namespaces that stay empty",
+            Ability::WatchCache => "watch cache",
         })
     }
 }

@@ -13,7 +13,7 @@ super::cases! {
     r_17_p_2_p_6_a_relist_in_pages_of_two_is_whole [],
     p_2_a_list_of_all_pages_is_whole [],
     r_28_a_watch_that_ends_is_opened_again_where_it_was [],
-    sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else [],
+    sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else [WatchCache],
 }
 
 fn dy_3_a_streaming_list_is_the_one_request_to_start_with(ground: &mut Ground<'_>) -> Result<()> {

@@ -12,10 +12,10 @@ use super::watched::{PATIENCE, Watched, version_of};
 const IDLE: Duration = Duration::from_secs(3);
 
 super::cases! {
-    r_33_d_5_a_forgotten_version_is_relisted_as_a_diff [Restart],
-    r_33_the_same_with_lists_in_pages [Restart],
+    r_33_d_5_a_forgotten_version_is_relisted_as_a_diff [Restart, WatchCache],
+    r_33_the_same_with_lists_in_pages [Restart, WatchCache],
     r_23_a_server_that_comes_back_is_watched_again_without_a_double [Restart],
-    d_7_a_server_that_lost_everything_is_noticed [Restart],
+    d_7_a_server_that_lost_everything_is_noticed [Restart, WatchCache],
     d_7_a_server_that_lost_everything_before_its_first_bookmark_is_noticed [Restart],
 }
 

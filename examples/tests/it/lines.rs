@@ -2,7 +2,7 @@
 
 use informer_testkit::script::initial_events as initial;
 use informer_testkit::script::{
-    Expect, Script, WireObject, added, deleted, error_event, fin, head, hold, list, modified, stall,
+    Expect, Script, WireObject, added, deleted, end, error_event, fin, head, hold, list, modified, stall,
 };
 use informer_testkit::{Gate, ScriptedServer};
 use rustix::process::Signal;
@@ -122,9 +122,108 @@ fn text_is_for_a_person() {
             "STOPPED   1 objects; 3 added, 1 updated, 2 deleted",
         ]
     );
-    let start = "ERROR     watch: watch configmaps: too old resource version: 5 (7); next attempt in ";
+    let start = "ERROR     watch (gone): watch configmaps: too old resource version: 5 (7); lists again in ";
     assert!(errors.len() == 1 && errors[0].starts_with(start) && errors[0].ends_with(" s"), "{errors:?}");
     server.finish();
+}
+
+/// What is wrong, how often, what comes next and what there was so far: one line each, whole where it is piped.
+#[test]
+fn d_17_how_it_goes_is_one_line() {
+    let refusal =
+        informer_testkit::script::Reply::status(503, "ServiceUnavailable", "the server is starting");
+    let script = || {
+        Script::in_order([
+            Expect::list().rv("0").reply(list("10", &[map("ns/a", "5")])),
+            Expect::watch().rv("10").answer([head(), error_event(410, "Expired", "too old"), end()]),
+            Expect::list().rv("10").reply(refusal.clone()),
+            Expect::list().rv("10").reply(list("20", &[map("ns/a", "5")])),
+            Expect::watch().rv("20").answer([head(), stall()]),
+        ])
+    };
+    let server = ScriptedServer::start(script());
+    let program = Program::on(&server, "-A --no-streaming --status 100ms configmaps");
+    program.wait_for("configmaps: watching; synced; 1 object at version 20"); // not before the watch is open
+    server.wait_for_script();
+    program.send(Signal::TERM);
+    let lines = program.end().went_well();
+    let of = |word: &str| lines.iter().filter(|line| line.starts_with(word)).collect::<Vec<_>>();
+    let errors = of("ERROR");
+    let begin = "ERROR     list (unavailable): list configmaps: the server is starting; failed 2 times in a row; lists again in ";
+    assert!(errors.iter().any(|line| line.starts_with(begin)), "{errors:#?}");
+    let states = of("STATUS");
+    let waiting = "STATUS    configmaps: waiting; watch (gone): watch configmaps: too old; lists again in ";
+    assert!(states.iter().any(|line| line.starts_with(waiting)), "{states:#?}");
+    let last = states.last().unwrap();
+    assert!(
+        last.starts_with("STATUS    configmaps: watching; synced; 1 object at version 20; heard "),
+        "{last}"
+    );
+    assert!(
+        last.contains(" ago; 3 lists (again for gone 1, unavailable 1), 2 watches, 0 events, "),
+        "{last}"
+    );
+    assert!(last.ends_with("; 2 errors"), "{last}");
+    server.finish();
+
+    let server = ScriptedServer::start(script());
+    let program = Program::on(&server, "-A -o json --no-streaming --status 1h configmaps");
+    server.wait_for_script();
+    program.send(Signal::TERM);
+    let lines = parsed(&program.end().went_well());
+    let status = lines.iter().rev().find(|line| line["event"] == "status").unwrap();
+    assert_eq!(
+        (&status["lists"], &status["watches"], &status["fruitless_watches"]),
+        (&3.into(), &2.into(), &0.into())
+    );
+    assert_eq!(status["relists"], json!({"gone": 1, "unavailable": 1}));
+    assert!(status["bytes"].as_u64().unwrap() > 300, "{status}");
+    server.finish();
+}
+
+#[test]
+fn what_is_read_can_be_recorded_and_played_again() {
+    use informer_factory::kube_core::DynamicObject;
+    use informer_factory::{ReplaySource, SharedInformer};
+
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recording.jsonl");
+    let server = ScriptedServer::start(Script::in_order([
+        Expect::list().rv("0").reply(list("10", &[map("ns/a", "5")])),
+        Expect::watch().rv("10").answer([head(), stall()]),
+    ]));
+    let args = format!("--record {} -A --no-streaming configmaps", file.display());
+    let program = Program::on(&server, &args);
+    program.wait_for("SYNCED");
+    server.wait_for_script();
+    program.send(Signal::TERM);
+    program.end().went_well();
+    server.finish();
+
+    let resource = informer_factory::kube_core::ApiResource {
+        group: String::new(),
+        version: "v1".into(),
+        api_version: "v1".into(),
+        kind: "ConfigMap".into(),
+        plural: "configmaps".into(),
+    };
+    let replay = ReplaySource::<DynamicObject>::of(&file, &resource).unwrap();
+    let informer = SharedInformer::builder(replay.clone()).streaming(false).build();
+    let seen = informer_testkit::Recorder::new();
+    informer.add_event_handler(seen.clone()).unwrap();
+    informer.start().unwrap();
+    replay.wait_played(std::time::Duration::from_secs(20)).unwrap();
+    seen.wait_for(1);
+    assert_eq!(seen.trace(), "Added(ns/a@5, initial)");
+    informer.stop();
+
+    // It is there: nothing is overwritten, and the program says so and ends.
+    let outcome = Program::on(&server_of_nothing(), &args).end();
+    assert!(outcome.errors.contains("cannot create the recording"), "{}", outcome.errors);
+}
+
+fn server_of_nothing() -> ScriptedServer {
+    ScriptedServer::start(Script::always([stall()]))
 }
 
 /// A failure after the first list is told, even if nothing else has been printed by then.

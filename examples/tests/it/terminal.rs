@@ -58,6 +58,15 @@ fn a_window_may_be_narrow_or_want_no_colour() {
 }
 
 #[test]
+fn a_window_of_unknown_width_has_80_columns_or_what_columns_says() {
+    let lines = in_terminal("watch", "--demo --for 1s pods", 0, &[("NO_COLOR", "1"), ("COLUMNS", "")]);
+    assert!(lines.iter().all(|line| line.chars().count() <= 80), "{lines:#?}");
+    assert!(lines.iter().any(|line| line.chars().count() > 60), "{lines:#?}");
+    let lines = in_terminal("watch", "--demo --for 1s pods", 0, &[("NO_COLOR", "1"), ("COLUMNS", "33")]);
+    assert!(lines.iter().all(|line| line.chars().count() <= 33), "{lines:#?}");
+}
+
+#[test]
 fn the_plain_examples_fit_too() {
     for name in ["list_by_index", "graceful_stop", "embed", "custom_resource", "controller"] {
         let lines = in_terminal(name, "--demo --for 1s", 80, &[]);

@@ -96,6 +96,17 @@ impl<T: Object> InformerBuilder<T> {
         self
     }
 
+    /// Whether the first list asks for the most recent state (`resourceVersion=""`) and not for what the server has at
+    /// hand (`0`); off by default, as in client-go.
+    ///
+    /// It costs the server a read from etcd. What it buys: where several API servers stand behind one address, one that
+    /// lags may have at hand what a program has seen deleted before it was restarted (F-29). A streaming list asks
+    /// for the most recent state anyway; this is for the list by pages that comes in its place.
+    pub fn consistent_start(mut self, consistent: bool) -> Self {
+        self.parts.settings.consistent_start = consistent;
+        self
+    }
+
     /// The shortest `timeoutSeconds` of a watch; each watch asks for something between it and its double. At least
     /// 5 minutes, the default.
     pub fn min_watch_timeout(mut self, least: Duration) -> Self {

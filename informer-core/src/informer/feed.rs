@@ -52,6 +52,7 @@ impl<T: Object> Feed<T> {
                 meter.observe(Histogram::ItemsPerWatch, self.events);
                 meter.took(Histogram::WatchDuration, since(self.watch, now));
             }
+            Heard::Bytes(bytes) => meter.count(Counter::Bytes, bytes),
             Heard::Page | Heard::Opened | Heard::Live | Heard::Bookmark => {}
         }
     }
@@ -141,7 +142,7 @@ impl<T: Object> Target<T> for Feed<T> {
         let now = self.shared.clock.now();
         let mut progress = self.shared.progress.lock();
         if let Heard::List { again: true } = what {
-            progress.last_relist = Some(self.why());
+            progress.relist(self.why());
         }
         let recovered = progress.heard(what, now);
         drop(progress);
@@ -160,7 +161,8 @@ impl<T: Object> Target<T> for Feed<T> {
 
     fn report(&mut self, report: &Report<'_>) {
         let error = report.error;
-        let changed = self.shared.progress.lock().failed(report);
+        let now = self.shared.clock.now();
+        let changed = self.shared.progress.lock().failed(report, now);
         if report.consecutive == 0 {
             self.shared.meter.count(Counter::BadObjects, 1);
         } else {

@@ -14,6 +14,7 @@ mod pop;
 mod registration;
 mod shared;
 mod status;
+mod summary;
 mod todo;
 
 use std::fmt;

@@ -9,7 +9,7 @@ use super::feed::Feed;
 use super::gauges::Turn;
 use super::identity::{enter, next_id, runs_on_thread_of, visit};
 use super::pop;
-use super::status::{LastError, Progress, Status};
+use super::status::{Failed, Progress, Status};
 use super::todo::{Todo, discard_events};
 use crate::backoff::Random;
 use crate::contain::{contain, discard, discard_all};
@@ -19,7 +19,7 @@ use crate::list_watch::ListWatch;
 use crate::meta::Object;
 use crate::metrics::{Counter, Meter, Metrics};
 use crate::queue::{Delta, DeltaFifo};
-use crate::reflector::{ErrorHook, Reflector, Report, Settings, Transform};
+use crate::reflector::{ErrorHook, NextStep, Reflector, Report, Settings, Transform};
 use crate::stop::Stop;
 use crate::store::{Store, StoreWriter};
 use crate::sync::{JoinHandle, Monitor, Mutex, spawn};
@@ -151,7 +151,7 @@ impl<T: Object> Shared<T> {
         );
         log::error!(target: "informer", "{text}");
         let error = Error::new(ErrorKind::Panic, text);
-        self.progress.lock().last_error = Some(LastError { error, consecutive: 1 });
+        self.progress.lock().last_error = Some(Failed::last(error, self.clock.now()));
         self.stop();
     }
 
@@ -267,7 +267,8 @@ impl<T: Object> Shared<T> {
         }
         drop(dispatch);
         let text = format!("{} could not {what} within {timeout:?}", self.name);
-        let last = self.progress.lock().last_error.clone();
+        let now = self.clock.now();
+        let last = self.progress.lock().last_error.as_ref().map(|last| last.seen(now));
         let error = Error::new(ErrorKind::TimedOut, text).at(Stage::Wait);
         Err(match last {
             Some(last) => error.with_source(last.error),
@@ -354,7 +355,10 @@ impl<T: Object> Shared<T> {
         self.meter.count(Counter::BadObjects, 1);
         let error = error.context(key).at(Stage::Index);
         log::warn!(target: "informer::store", "{}: {error}", self.name);
-        self.tell_hook(&Report { error: &error, consecutive: 0, next_attempt: None }, "informer::store");
+        self.tell_hook(
+            &Report { error: &error, consecutive: 0, next_attempt: None, next: NextStep::GoOn },
+            "informer::store",
+        );
     }
 
     /// Calls the error hook, if there is one; should it panic, the log says so at `target`.
@@ -386,7 +390,8 @@ impl<T: Object> Shared<T> {
             last_contact: progress.last_contact.map(|at| now.saturating_duration_since(at)),
             not_served: progress.not_served(),
             last_relist: progress.last_relist,
-            last_error: progress.last_error.clone(),
+            relists: progress.relists.clone(),
+            last_error: progress.last_error.as_ref().map(|last| last.seen(now)),
             queued,
             queue_limit: self.queue_limit,
             folded,

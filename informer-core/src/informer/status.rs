@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use super::dispatch::HandlerStatus;
 use crate::error::{Error, ErrorKind};
 use crate::key::ObjectKey;
-use crate::reflector::{Heard, Phase, Report};
+use crate::reflector::{Heard, NextStep, Phase, Report};
 
 /// A picture of an informer at one moment.
 #[derive(Clone, Debug)]
@@ -30,6 +30,9 @@ pub struct Status {
     /// Why there was a list after the first complete one, the last time: the kind of the failure that led to it;
     /// [`ErrorKind::NotComparable`] if the server's version went back.
     pub last_relist: Option<ErrorKind>,
+    /// How many lists there were after the first complete one for each reason, in the order in which the reasons first
+    /// came up.
+    pub relists: Vec<(ErrorKind, u64)>,
     /// Entries between reader and pop thread.
     pub queued: usize,
     /// Above so many, entries of one object fold together; it holds for each handler's backlog too.
@@ -56,6 +59,43 @@ pub struct LastError {
     pub error: Error,
     /// How many failures there have been in a row.
     pub consecutive: u32,
+    /// How long ago it was.
+    pub ago: Duration,
+    /// What comes next.
+    pub next: NextStep,
+    /// How long it is until then; `None` once it is under way.
+    pub next_attempt: Option<Duration>,
+}
+
+/// The last failure, by the clock.
+#[derive(Debug)]
+pub(super) struct Failed {
+    error: Error,
+    consecutive: u32,
+    at: Instant,
+    next: NextStep,
+    /// When the next attempt is.
+    until: Option<Instant>,
+}
+
+impl Failed {
+    /// A failure that ends the informer.
+    pub(super) fn last(error: Error, at: Instant) -> Self {
+        Failed { error, consecutive: 1, at, next: NextStep::Nothing, until: None }
+    }
+
+    pub(super) fn seen(&self, now: Instant) -> LastError {
+        LastError {
+            error: self.error.clone(),
+            consecutive: self.consecutive,
+            ago: now.saturating_duration_since(self.at),
+            next: self.next,
+            next_attempt: self
+                .until
+                .and_then(|until| until.checked_duration_since(now))
+                .filter(|wait| !wait.is_zero()),
+        }
+    }
 }
 
 /// What has happened since the start.
@@ -74,6 +114,8 @@ pub struct Counters {
     pub events: u64,
     /// Bookmarks read.
     pub bookmarks: u64,
+    /// Bytes of bodies read, decompressed; 0 with a source that has none.
+    pub bytes: u64,
     /// Failures reported.
     pub errors: u64,
     /// Objects that could not be decoded, transformed or indexed.
@@ -93,9 +135,10 @@ pub struct Counters {
 pub(super) struct Progress {
     pub(super) phase: Phase,
     pub(super) last_contact: Option<Instant>,
-    pub(super) last_error: Option<LastError>,
+    pub(super) last_error: Option<Failed>,
     pub(super) counters: Counters,
     pub(super) last_relist: Option<ErrorKind>,
+    pub(super) relists: Vec<(ErrorKind, u64)>,
     /// The server has answered with what was asked for since the last failure.
     answered: bool,
     /// Failures before the watch that is open, until it proves to work by telling something.
@@ -123,6 +166,11 @@ impl Progress {
                 counters.fruitless_watches += u64::from(fruitless);
                 return 0;
             }
+            // Blank lines are no sign of life: what tells something is heard by itself.
+            Heard::Bytes(bytes) => {
+                counters.bytes += bytes;
+                return 0;
+            }
             // The objects that follow are told with the kind known to be served.
             Heard::Page | Heard::Opened => self.answered = true,
             Heard::Live => {
@@ -138,6 +186,15 @@ impl Progress {
         if proven { std::mem::take(&mut self.overcome) } else { 0 }
     }
 
+    /// There is another list after the first complete one.
+    pub(super) fn relist(&mut self, why: ErrorKind) {
+        self.last_relist = Some(why);
+        match self.relists.iter_mut().find(|(reason, _)| *reason == why) {
+            Some((_, times)) => *times += 1,
+            None => self.relists.push((why, 1)),
+        }
+    }
+
     /// Whether the last that the server said is that it does not serve the kind.
     pub(super) fn not_served(&self) -> bool {
         !self.answered && self.last_error.as_ref().is_some_and(|last| last.error.is_not_found())
@@ -145,13 +202,19 @@ impl Progress {
 
     /// Takes in a failure. Answers whether it is a change of state, worth a line in the log. Of bad objects, which may
     /// be many, one a list is.
-    pub(super) fn failed(&mut self, report: &Report<'_>) -> bool {
+    pub(super) fn failed(&mut self, report: &Report<'_>, now: Instant) -> bool {
         self.counters.errors += 1;
         if report.consecutive == 0 {
             self.counters.bad_objects += 1;
             return !std::mem::replace(&mut self.bad_told, true);
         }
-        let last = LastError { error: report.error.clone(), consecutive: report.consecutive };
+        let last = Failed {
+            error: report.error.clone(),
+            consecutive: report.consecutive,
+            at: now,
+            next: report.next,
+            until: report.next_attempt.and_then(|wait| now.checked_add(wait)),
+        };
         let before = self.last_error.replace(last);
         self.answered = false;
         self.overcome = 0;
@@ -169,7 +232,8 @@ mod tests {
 
     fn fail(progress: &mut Progress, kind: ErrorKind, consecutive: u32) -> bool {
         let error = Error::new(kind, "no");
-        progress.failed(&Report { error: &error, consecutive, next_attempt: None })
+        let report = Report { error: &error, consecutive, next_attempt: None, next: NextStep::List };
+        progress.failed(&report, SystemClock.now())
     }
 
     #[test]

@@ -211,6 +211,7 @@ mod tests {
             Counter::Relists(ErrorKind::Gone),
             Counter::Watches,
             Counter::ShortWatches,
+            Counter::Bytes,
             Counter::Events,
             Counter::Errors(ErrorKind::Gone),
             Counter::BadObjects,

@@ -17,6 +17,8 @@ pub enum Counter {
     Watches,
     /// `reflector_short_watches_total`: watches that ended in under a second with nothing.
     ShortWatches,
+    /// `reflector_bytes_total`: bytes of bodies read, decompressed. (Not in client-go.)
+    Bytes,
     /// `informer_events_total`: events that handlers are told, before the fan-out. (Not in client-go.)
     Events,
     /// `reflector_errors_total{kind}`: failures, as the error hook sees them, bad objects left out. (Not in client-go.)
@@ -42,6 +44,7 @@ impl Counter {
             Counter::Relists(_) => "reflector_relists_total",
             Counter::Watches => "reflector_watches_total",
             Counter::ShortWatches => "reflector_short_watches_total",
+            Counter::Bytes => "reflector_bytes_total",
             Counter::Events => "informer_events_total",
             Counter::Errors(_) => "reflector_errors_total",
             Counter::BadObjects => "informer_bad_objects_total",
@@ -70,6 +73,7 @@ impl Counter {
             Counter::Relists(_) => "Lists begun after the first complete one, by what led to it",
             Counter::Watches => "Watches begun, streaming lists included",
             Counter::ShortWatches => "Watches that ended in under a second with nothing",
+            Counter::Bytes => "Bytes of bodies read, decompressed",
             Counter::Events => "Events that handlers are told, before the fan-out",
             Counter::Errors(_) => "Failures of lists and watches",
             Counter::BadObjects => "Objects that could not be decoded, transformed or indexed",

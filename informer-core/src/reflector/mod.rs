@@ -4,16 +4,18 @@
 //! queue nor store nor handlers; [`Target`] is all it sees of them.
 
 mod machine;
+mod report;
 mod run;
 mod sink;
 
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use crate::error::Error;
 use crate::key::{KeyRef, ObjectKey};
 
 pub(crate) use machine::Settings;
+pub(crate) use report::{Failure, Then};
+pub use report::{NextStep, Report};
 pub(crate) use run::Reflector;
 pub(crate) use sink::Transform;
 
@@ -78,6 +80,8 @@ pub(crate) enum Heard {
     Bookmark,
     /// A watch ended.
     Ended { fruitless: bool },
+    /// So many bytes of a body.
+    Bytes(u64),
 }
 
 /// The error hook: called for everything that goes wrong.
@@ -100,14 +104,22 @@ pub enum Phase {
     Stopped,
 }
 
-/// One failure of an informer, as its error hook sees it: every list, watch, stream, decode failure.
-#[derive(Debug)]
-#[non_exhaustive]
-pub struct Report<'a> {
-    /// What failed, with its kind and stage.
-    pub error: &'a Error,
-    /// How many failures there have been in a row, this one included; 0 for a bad object, which fails nothing.
-    pub consecutive: u32,
-    /// How long it is until the next request; `None` if it goes out at once, or the stream goes on.
-    pub next_attempt: Option<Duration>,
+impl Phase {
+    /// The phase in one word or two.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Phase::NotStarted => "not started",
+            Phase::Listing => "listing",
+            Phase::Watching => "watching",
+            Phase::Waiting => "waiting",
+            Phase::Stopped => "stopped",
+        }
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.as_str())
+    }
 }

@@ -216,7 +216,8 @@ impl<T: Object> Run<'_, T> {
 
     fn fail(&mut self, error: &Error, next_attempt: Option<Duration>) {
         self.failures = self.failures.saturating_add(1);
-        self.target.report(&Report { error, consecutive: self.failures, next_attempt });
+        let next = self.machine.next_step();
+        self.target.report(&Report { error, consecutive: self.failures, next_attempt, next });
     }
 }
 

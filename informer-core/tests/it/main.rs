@@ -14,6 +14,7 @@ mod queue;
 mod reflector;
 mod selecting;
 mod stages;
+mod summary;
 mod support;
 mod telling;
 mod wait;

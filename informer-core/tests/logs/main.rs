@@ -144,7 +144,7 @@ fn d_17_a_single_failure_that_heals_has_no_line_for_its_end() {
 }
 
 #[test]
-fn d_17_an_expired_version_and_a_silent_connection_are_ordinary() {
+fn r_45_d_17_an_expired_version_and_a_silent_connection_are_ordinary() {
     let rig = Rig::new("ordinary").watching();
     rig.source.edit(|world| world.skip_versions(10));
     rig.source.fail_watches(&status_error(410, "Expired", "too old"));

@@ -310,6 +310,9 @@ impl SharedInformerFactory {
         if let Some(bytes) = options.max_frame {
             source = source.max_frame(bytes);
         }
+        if let Some(recording) = &options.recording {
+            source = source.record(recording);
+        }
         let mut builder = SharedInformer::builder(source).clock(Arc::clone(&self.inner.clock));
         if let Some(metrics) = self.inner.metrics.clone() {
             builder = builder.metrics(metrics).metrics_name(key.name::<T>());
@@ -329,7 +332,10 @@ impl SharedInformerFactory {
         if let Some(period) = options.resync.or(self.inner.resync).filter(|period| !period.is_zero()) {
             builder = builder.resync(period);
         }
-        builder.streaming(options.streaming.unwrap_or(true)).build()
+        builder
+            .streaming(options.streaming.unwrap_or(true))
+            .consistent_start(options.consistent_start.unwrap_or(false))
+            .build()
     }
 
     /// Starts every informer that was asked for and does not run yet. May be called again, after more were asked for
@@ -472,10 +478,12 @@ fn merge<T: Object>(wanted: &InformerOptions<T>, defaults: &InformerOptions<T>) 
         keep_managed_fields: wanted.keep_managed_fields.or(defaults.keep_managed_fields),
         page_size: wanted.page_size.or(defaults.page_size),
         streaming: wanted.streaming.or(defaults.streaming),
+        consistent_start: wanted.consistent_start.or(defaults.consistent_start),
         resync: wanted.resync.or(defaults.resync),
         queue_limit: wanted.queue_limit.or(defaults.queue_limit),
         max_frame: wanted.max_frame.or(defaults.max_frame),
         compress_watches: wanted.compress_watches.or(defaults.compress_watches),
+        recording: wanted.recording.clone().or_else(|| defaults.recording.clone()),
     }
 }
 

@@ -209,11 +209,12 @@ fn d_9_managed_fields_are_kept_only_when_asked_for() {
 }
 
 #[test]
-fn page_size_compression_and_the_largest_object_reach_the_source() {
+fn f_29_page_size_start_compression_and_the_largest_object_reach_the_source() {
     let big = map("ns/big", "6").field("data", json!({"k": "x".repeat(5000)}));
     let script = Script::in_order([
         Expect::list()
             .query("limit", "7")
+            .no_query("resourceVersion")
             .header("Accept-Encoding", "gzip")
             .reply(list("10", &[map("ns/a", "5"), big])),
         Expect::watch().header("Accept-Encoding", "gzip").answer([head(), stall()]),
@@ -222,7 +223,12 @@ fn page_size_compression_and_the_largest_object_reach_the_source() {
     let factory = factory(&server);
     let maps = factory
         .informer_with::<ConfigMap>(|options| {
-            options.streaming(false).page_size(7).compress_watches(true).max_frame(4096);
+            options
+                .streaming(false)
+                .page_size(7)
+                .consistent_start(true)
+                .compress_watches(true)
+                .max_frame(4096);
         })
         .unwrap();
     run(&factory);

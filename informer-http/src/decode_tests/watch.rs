@@ -285,7 +285,7 @@ fn f_17_large_events_decode_in_any_pieces() {
 }
 
 #[test]
-fn f_17_an_oversized_event_is_a_bad_object_if_its_head_tells_which() {
+fn f_17_w_5_d_11_an_oversized_event_is_a_bad_object_if_its_head_tells_which() {
     let small = DecodeSettings { max_frame: 1000, ..settings() };
     let big = format!("é{}", "x".repeat(5000));
     let object = |meta: &str, data: &str| format!(r#"{{"metadata":{meta},"data":{{"k":"{data}"}}}}"#);

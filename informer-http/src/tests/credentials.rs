@@ -3,12 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use informer_core::{Result, Stop};
+use informer_core::{ListRequest, ListWatch as _, Result, Stop};
+use informer_testkit::Transcript;
+use k8s_openapi::api::core::v1::ConfigMap;
 use ureq::http::{HeaderMap, HeaderValue};
 
 use super::get;
 use super::server::{Peer, Server};
 use crate::client::{Authorize, Client, Connection};
+use crate::{HttpListWatch, Recording};
 
 /// A token that has a new number after each refresh.
 #[derive(Default)]
@@ -67,4 +70,37 @@ fn without_credentials_a_401_is_final() {
     assert!(get(&client, &Stop::new()).unwrap_err().is_unauthorized());
     drop(client);
     server.join();
+}
+
+#[test]
+fn f_95_no_header_is_in_a_recording() {
+    let server = Server::start(|listener| {
+        let mut peer = Peer::accept(listener);
+        for (status, body) in [
+            ("401 Unauthorized", UNAUTHORIZED),
+            (
+                "200 OK",
+                r#"{"kind":"ConfigMapList","apiVersion":"v1","metadata":{"resourceVersion":"7"},"items":[]}"#,
+            ),
+            ("401 Unauthorized", UNAUTHORIZED),
+            ("401 Unauthorized", UNAUTHORIZED),
+        ] {
+            assert!(peer.request().header("authorization").is_some());
+            peer.answer(status, "X-From-Server: hunter\r\n", body);
+        }
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("recording");
+    let source =
+        HttpListWatch::<ConfigMap>::new(&client(&server.url)).record(&Recording::create(&file).unwrap());
+    let list = || source.list(&ListRequest::default(), &Stop::new(), &mut Transcript::new());
+    list().unwrap();
+    assert!(list().unwrap_err().is_unauthorized());
+    drop(source);
+    server.join();
+    let text = std::fs::read_to_string(file).unwrap();
+    assert!(text.contains("ConfigMapList") && text.contains(r#""kind":"unauthorized""#), "{text}");
+    for secret in ["hunter", "jane", "uthorization", "mpersonate", "X-From-Server"] {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
 }

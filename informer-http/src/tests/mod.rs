@@ -2,6 +2,7 @@
 
 mod connect;
 mod credentials;
+mod repeat;
 mod server;
 mod tls;
 

@@ -65,6 +65,11 @@ pub(super) fn translate(error: ureq::Error, server: &str, limits: Limits) -> Err
         U::Decompress(_, cause) => {
             return Error::new(ErrorKind::Decode, "the compressed answer is damaged").with_source(cause);
         }
+        // ureq reads no chunk extension of more than about 17 characters; servers send none, some middleboxes do.
+        U::Protocol(ref cause) if cause.to_string().starts_with("chunk ") => format!(
+            "{server} does not answer in chunks as HTTP/1.1 has them, or with chunk extensions, of which only short ones \
+             are read ({error}); is there a proxy that adds them?"
+        ),
         U::Protocol(_) => format!("{server} does not answer in HTTP/1.1: {error}"),
         U::LargeResponseHeader(..) => format!("the head of the answer of {server} is too large"),
         U::Http(_) | U::BadUri(_) => {

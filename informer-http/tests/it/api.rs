@@ -145,3 +145,26 @@ fn errors_name_verb_resource_and_object() {
     }
     server.finish();
 }
+
+/// A token that has expired is the caller's to hear of, on whatever page and in whatever form, and so is every other
+/// error; half a list is never an answer.
+#[test]
+fn p_5_p_6_p_7_a_list_of_all_pages_is_whole_or_an_error() {
+    const PAGE: &str =
+        r#"{"metadata":{"resourceVersion":"9","continue":"t"},"items":[{"metadata":{"name":"a"}}]}"#;
+    const EXPIRED: &str = r#"{"kind":"Status","reason":"Expired","message":"too old","code":410}"#;
+    for (answers, gone) in [
+        (vec![(410, EXPIRED)], true),
+        (vec![(200, PAGE), (410, EXPIRED)], true),
+        (vec![(200, PAGE), (410, "")], true),
+        (vec![(200, PAGE), (500, "{}")], false),
+        (vec![(200, PAGE), (200, r#"{"metadata":{},"items":[{"metadata":[]}]}"#)], false),
+    ] {
+        let server = scripted(&answers);
+        let api = Api::<ConfigMap>::all(&Client::from_url(&server.url()).unwrap());
+        let error = api.list_all(&ListParams::default().limit(1)).unwrap_err();
+        assert_eq!(error.is_gone(), gone, "{answers:?}: {error:?}");
+        assert_eq!(server.requests().len(), answers.len(), "nothing more is asked");
+        server.finish();
+    }
+}

@@ -258,7 +258,7 @@ fn f_98_a_gzip_answer_is_decoded_whoever_asked_for_it() {
 }
 
 #[test]
-fn refused_connections_say_so() {
+fn w_23_refused_connections_say_so() {
     let server = ScriptedServer::start_refusing(Script::in_order([]));
     let error = list_now(&source(&server), &Stop::new()).0.unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Refused);

@@ -216,6 +216,27 @@ fn w_2_a_watch_cut_short_has_merely_ended() {
     }
 }
 
+/// Between two events, without the chunk that says that the body is over.
+#[test]
+fn w_2a_a_chunked_watch_that_ends_between_events_without_its_last_chunk_has_merely_ended() {
+    for closing in [fin(), informer_testkit::script::rst()] {
+        let gate = Gate::new("the event has been told");
+        let script = [Expect::watch().answer([head(), added(&a()), hold(&gate), closing])];
+        let server = ScriptedServer::start(Script::in_order(script));
+        let (source, told) = (source(&server), Transcript::new());
+        let tell = told.clone();
+        let call = spawn("call", move || {
+            assert_eq!(watch_into(&tell, &source, LONG, &Stop::new()).unwrap(), WatchEnd::Closed);
+        })
+        .unwrap();
+        told.wait_for(2);
+        gate.open();
+        within("the call", move || call.join().unwrap());
+        assert_eq!(told.text(), "opened\nADDED ns/a@6");
+        server.finish();
+    }
+}
+
 /// `MODIFIED` and `DELETED` of objects that are never added are told as they are: what they mean is the informer's.
 #[test]
 fn a_watch_tells_types_as_they_come() {

@@ -1,92 +1,17 @@
 //! Informers over sockets: what a server does wrong, and the exact requests that follow.
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::{ErrorKind, SharedInformer, Stage};
+use informer_core::{ErrorKind, SharedInformer};
 use informer_testkit::script::{
     Action, Exchange, Expect, Framing, Head, Reply, Script, added, chunk, deleted, end, error_event, event,
-    fin, frame, head, hold, list, modified, object, raw, rst, stall, status,
+    fin, frame, head, hold, list, modified, raw, rst, stall, status,
 };
-use informer_testkit::{Gate, ManualClock, Probe, Recorder, ScriptedServer, states, within};
-use k8s_openapi::api::core::v1::ConfigMap;
+use informer_testkit::{Gate, ManualClock, Probe, ScriptedServer, within};
 use serde_json::json;
 
+use crate::bench::{ADDS, Bench, first, map, quiet};
 use crate::support::{LIST, source};
-
-/// An informer on a scripted server, with a clock in the test's hand.
-struct Bench {
-    server: ScriptedServer,
-    clock: ManualClock,
-    informer: SharedInformer<ConfigMap>,
-    seen: Recorder,
-    /// Kind and stage of everything that was reported.
-    reports: Probe<Vec<(ErrorKind, Option<Stage>)>>,
-}
-
-impl Bench {
-    /// Starts an informer that lists in pages.
-    fn start(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        let server = ScriptedServer::start(Script::in_order(exchanges));
-        let (clock, seen, reports) = (ManualClock::new(), Recorder::new(), Probe::new(Vec::new()));
-        let told = reports.clone();
-        let informer = SharedInformer::builder(source(&server))
-            .streaming(false)
-            .clock(clock.clone())
-            .on_error(move |report| {
-                told.update(|all| all.push((report.error.kind(), report.error.stage())));
-            })
-            .build();
-        informer.add_event_handler(seen.clone()).unwrap();
-        informer.start().unwrap();
-        Bench { server, clock, informer, seen, reports }
-    }
-
-    /// Waits for the informer's next back-off: 0.8 s and more. The watchdog of handlers looks at 0.25 s.
-    #[track_caller]
-    fn wait_for_backoff(&self) -> Duration {
-        self.clock.wait_for_alarm("a back-off", |distance| Duration::from_millis(800) <= distance)
-    }
-
-    /// The same, and ends it.
-    #[track_caller]
-    fn skip_backoff(&self) -> Duration {
-        let wait = self.wait_for_backoff();
-        self.clock.advance(wait);
-        wait
-    }
-
-    /// Waits for the end of the script and for the handler's last words, stops, and asserts the standing promises.
-    #[track_caller]
-    fn finish(self, trace: &str, requests: &str) {
-        self.server.wait_for_script();
-        let count = trace.lines().count();
-        self.seen.wait_for(count);
-        assert_eq!(self.seen.trace(), trace);
-        let stored = self.informer.store().list();
-        assert_eq!(self.seen.replay(), states(stored.iter().map(Arc::as_ref)));
-        assert_eq!(self.server.trace(), requests);
-        self.informer.stop();
-        let informer = self.informer.clone();
-        within("the join", move || informer.join()).unwrap();
-        self.server.finish();
-    }
-}
-
-/// The first list: a at 5, b at 6, version 10.
-fn first() -> Exchange {
-    Expect::list().rv("0").reply(list("10", &[map("a", "5"), map("b", "6")]))
-}
-
-const ADDS: &str = "Added(ns/a@5, initial)\nAdded(ns/b@6, initial)";
-
-fn map(name: &str, version: &str) -> informer_testkit::script::WireObject {
-    object(&format!("ns/{name}"), &format!("uid-{name}"), version)
-}
-
-fn quiet(version: &str) -> Exchange {
-    Expect::watch().rv(version).answer([head(), stall()])
-}
 
 #[test]
 fn f_08_fifty_normal_ends_are_fifty_watches_and_one_list() {
@@ -291,7 +216,7 @@ fn f_64_a_server_that_is_gone_for_a_while_is_watched_again_without_a_list() {
 }
 
 #[test]
-fn f_94_a_pooled_connection_that_dies_under_a_request_is_no_failure() {
+fn f_94_w_24_a_pooled_connection_that_dies_under_a_request_is_no_failure() {
     let bench = Bench::start([
         first(),
         Expect::watch().rv("10").on_connection(0).answer([fin()]),

@@ -109,6 +109,44 @@ fn f_98_a_gzip_watch_cut_anywhere_into_pieces_tells_the_same() {
     server.finish();
 }
 
+/// From 1.37 on a server ends a gzip member with every flush: all of them are read, and that they end is no end.
+#[test]
+fn f_98_d_11_a_watch_of_many_gzip_members_tells_all_their_events() {
+    let events: Vec<Vec<u8>> =
+        (6..20).map(|version| frame("MODIFIED", &object("ns/a", "u", &version.to_string()))).collect();
+    let members: Vec<Vec<u8>> = events.iter().map(|event| gzip(&[event]).concat()).collect();
+    let told: Vec<String> = (6..20).map(|version| format!("MODIFIED ns/a@{version}")).collect();
+    let told = format!("opened\n{}", told.join("\n"));
+    let apart = members.iter().map(|member| chunk(member.clone())).collect::<Vec<_>>();
+    for bodies in [apart, vec![chunk(members.concat())]] {
+        let actions = [gzip_head()].into_iter().chain(bodies).chain([end()]);
+        // Asked for only where it is chosen.
+        let asked = Expect::watch().header("Accept-Encoding", "gzip");
+        let server = ScriptedServer::start(Script::in_order([asked.answer(actions)]));
+        let source = source(&server).compress_watches(true);
+        let (watched, text) = watch_now(&source, LONG);
+        assert_eq!((watched.unwrap(), text.as_str()), (WatchEnd::Closed, told.as_str()));
+        server.finish();
+    }
+}
+
+/// Damaged, not cut: that is told, in a watch too.
+#[test]
+fn f_98_w_3_damaged_compression_is_an_error() {
+    let mut damaged = gzip(&[&frame("ADDED", &a())]).concat();
+    let last = damaged.len() - 6; // in the check sum
+    damaged[last] ^= 0xff;
+    let actions = || [gzip_head(), chunk(damaged.clone()), end()];
+    let script = [Expect::watch().answer(actions()), Expect::list().answer(actions())];
+    let server = ScriptedServer::start(Script::in_order(script));
+    let source = source(&server);
+    let error = watch_now(&source, LONG).0.unwrap_err();
+    assert_eq!((error.kind(), error.stage()), (ErrorKind::Decode, Some(Stage::Watch)));
+    let error = list_now(&source, &Stop::new()).0.unwrap_err();
+    assert_eq!((error.kind(), error.stage()), (ErrorKind::Decode, Some(Stage::List)));
+    server.finish();
+}
+
 /// An end in the middle: what was whole has been told, and a list is an error.
 #[test]
 fn f_98_a_gzip_stream_that_ends_early_is_no_clean_list() {

@@ -5,6 +5,7 @@
 pub(crate) mod read;
 
 use std::fmt;
+use std::time::Duration;
 
 /// A request that a [`ScriptedServer`](crate::ScriptedServer) has read.
 #[derive(Clone, PartialEq, Eq)]
@@ -20,6 +21,8 @@ pub struct Request {
     pub body: Vec<u8>,
     /// On which connection it came, counted from 0.
     pub connection: usize,
+    /// When it had been read: since the start of the server, by the clock of its script if that has one.
+    pub at: Duration,
     /// Whether the client asked for the end of the connection, or speaks HTTP/1.0.
     pub(crate) closes: bool,
 }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
+use std::time::Duration;
 
 use super::{Request, header};
 
@@ -68,7 +69,9 @@ pub(crate) fn read_request(reader: &mut impl BufRead, connection: usize) -> Resu
     let body = read_body(reader, head.framing, GENEROUS)?;
     let closes = head.closes();
     let Head { method, target, headers, .. } = head;
-    Ok(Some(Request { method, target, headers, body, connection, closes }))
+    // Whoever serves it knows the time.
+    let at = Duration::ZERO;
+    Ok(Some(Request { method, target, headers, body, connection, at, closes }))
 }
 
 /// Reads a head; `None` when the connection ends before its first byte.

@@ -3,6 +3,8 @@
 //! Each action is one write (with `TCP_NODELAY`), so the borders of actions are those of TCP segments as far as the
 //! operating system lets them be.
 
+use std::time::Duration;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -32,6 +34,8 @@ pub enum Action {
     Stall,
     /// Nothing happens until the gate opens.
     Hold(Pass),
+    /// Nothing happens for so long, by the clock of the script.
+    Pause(Duration),
 }
 
 /// How the end of a body is found.
@@ -245,6 +249,17 @@ pub fn stall() -> Action {
 #[must_use]
 pub fn hold(gate: &Gate) -> Action {
     Action::Hold(gate.pass())
+}
+
+/// Silence for `time`, by the clock that the script was given with [`Script::clock`](super::Script::clock).
+///
+/// A test that moves the clock waits first until the pause has begun: [`ManualClock::wait_for_alarm`]. A client that
+/// goes away meanwhile is noticed after the pause.
+///
+/// [`ManualClock::wait_for_alarm`]: crate::ManualClock::wait_for_alarm
+#[must_use]
+pub fn pause(time: Duration) -> Action {
+    Action::Pause(time)
 }
 
 /// A watch event as a chunk of its own.

@@ -140,7 +140,7 @@ impl Expect {
         self.answer([reply.into()])
     }
 
-    pub(super) fn accepts(&self, request: &Request) -> bool {
+    pub(crate) fn accepts(&self, request: &Request) -> bool {
         let subject = match &self.subject {
             Subject::Any => true,
             Subject::Connection => false,

@@ -94,8 +94,19 @@ pub fn list(resource_version: &str, items: &[WireObject]) -> Reply {
 pub fn page(resource_version: &str, continue_token: &str, items: &[WireObject]) -> Reply {
     let none = object("", "", "");
     let first = items.first().unwrap_or(&none);
+    page_of(&first.kind, &first.api_version, resource_version, continue_token, items)
+}
+
+/// As [`page`], of this kind.
+pub(super) fn page_of(
+    kind: &str,
+    api_version: &str,
+    resource_version: &str,
+    continue_token: &str,
+    items: &[WireObject],
+) -> Reply {
     let metadata = json!({ "continue": continue_token, "resourceVersion": resource_version });
-    reply(&first.kind, &first.api_version, metadata, items)
+    reply(kind, api_version, metadata, items)
 }
 
 /// A list of this kind, which matters when it is empty.

@@ -6,30 +6,44 @@
 //! ```
 //! use informer_testkit::script::{Expect, Script, added, head, list, object, stall};
 //!
+//! // As text:
+//! let text = Script::parse(
+//!     "
+//!     C> LIST rv=0       S< list(100;)
+//!     C> WATCH rv=100    S< 200, ev(ADDED,a,u1,101), STALL
+//!     C> WATCH rv=101    S< 200, STALL
+//!     ",
+//! )
+//! .unwrap();
+//!
+//! // The same in Rust, where every byte can be chosen:
 //! let a = object("default/a", "u1", "101");
 //! let script = Script::in_order([
 //!     Expect::list().rv("0").reply(list("100", &[])),
 //!     Expect::watch().rv("100").answer([head(), added(&a), stall()]),
 //!     Expect::watch().rv("101").answer([head(), stall()]),
 //! ]);
-//! # let _ = script;
+//! # let _ = (text, script);
 //! ```
 
 mod action;
 mod expect;
 mod json;
+mod notation;
 
 pub use action::{
     Action, Framing, Head, Reply, added, bookmark, chunk, deleted, end, error_event, event, fin, head, hold,
-    initial_events, initial_events_end, modified, raw, rst, stall,
+    initial_events, initial_events_end, modified, pause, raw, rst, stall,
 };
 pub use expect::{Exchange, Expect};
 pub use json::{WireObject, frame, list, list_of, object, page, status};
+pub use notation::ScriptError;
 
 pub(crate) use action::chunk_bytes;
 
 use std::sync::Arc;
 
+use crate::clock::ManualClock;
 use crate::http::Request;
 
 /// Exchanges, and how strictly their order counts.
@@ -37,6 +51,7 @@ use crate::http::Request;
 pub struct Script {
     exchanges: Vec<Exchange>,
     order: Order,
+    clock: Option<ManualClock>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,19 +64,40 @@ impl Script {
     /// Requests must come in this order, over all connections.
     #[must_use]
     pub fn in_order(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        Script { exchanges: exchanges.into_iter().collect(), order: Order::Strict }
+        Script { exchanges: exchanges.into_iter().collect(), order: Order::Strict, clock: None }
     }
 
     /// Each request meets the first exchange that accepts it and is not used up: for several informers at once.
     #[must_use]
     pub fn any_order(exchanges: impl IntoIterator<Item = Exchange>) -> Self {
-        Script { exchanges: exchanges.into_iter().collect(), order: Order::Any }
+        Script { exchanges: exchanges.into_iter().collect(), order: Order::Any, clock: None }
     }
 
     /// Every request gets this answer.
     #[must_use]
     pub fn always(actions: impl IntoIterator<Item = Action>) -> Self {
         Script::any_order([Expect::any().answer(actions).any_times()])
+    }
+
+    /// The same, with its pauses and the times of its requests by `clock`.
+    #[must_use]
+    pub fn clock(mut self, clock: &ManualClock) -> Self {
+        self.clock = Some(clock.clone());
+        self
+    }
+
+    /// What the script goes by.
+    ///
+    /// # Panics
+    /// When it has pauses, but no clock to measure them by.
+    pub(crate) fn take_clock(&mut self) -> Option<ManualClock> {
+        let pauses =
+            |exchange: &Exchange| exchange.actions.iter().any(|action| matches!(action, Action::Pause(_)));
+        assert!(
+            self.clock.is_some() || !self.exchanges.iter().any(pauses),
+            "the script has pauses but no clock: give it one with Script::clock"
+        );
+        self.clock.take()
     }
 
     pub(crate) fn begin(self) -> Progress {

@@ -4,6 +4,7 @@
 //! connection's socket is owned by its thread alone (the list below holds it weakly), so that dropping it there is
 //! the close, orderly or not.
 
+mod requests;
 mod talk;
 
 use std::fmt;
@@ -11,13 +12,14 @@ use std::io;
 use std::net::{Ipv4Addr, Shutdown, SocketAddr, SocketAddrV4, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Weak};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use informer_core::Stop;
 use informer_core::sync::{JoinHandle, Monitor, Mutex};
+use informer_core::{Clock, Stop, SystemClock};
 use rustix::fd::OwnedFd;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
+use crate::clock::ManualClock;
 use crate::deadline::Deadline;
 use crate::http::Request;
 use crate::script::{Action, Progress, Script};
@@ -57,6 +59,10 @@ pub struct ScriptedServer {
 struct Shared {
     /// Set when the server goes away: ends what waits.
     stop: Stop,
+    /// What pauses and the times of requests go by, if not by real time.
+    clock: Option<ManualClock>,
+    /// The start, by that clock.
+    began: Instant,
     monitor: Arc<Monitor<State>>,
 }
 
@@ -93,7 +99,7 @@ impl ScriptedServer {
     /// Starts a server on a free port of loopback.
     ///
     /// # Panics
-    /// When there is no socket to be had.
+    /// When there is no socket to be had; when the script has pauses but no clock.
     #[must_use]
     pub fn start(script: Script) -> Self {
         let server = ScriptedServer::start_refusing(script);
@@ -105,9 +111,10 @@ impl ScriptedServer {
     /// [`accept_connections`](ScriptedServer::accept_connections).
     ///
     /// # Panics
-    /// When there is no socket to be had.
+    /// When there is no socket to be had; when the script has pauses but no clock.
     #[must_use]
-    pub fn start_refusing(script: Script) -> Self {
+    pub fn start_refusing(mut script: Script) -> Self {
+        let clock = script.take_clock();
         let (port, addr) = keep_port().expect("loopback has a free port");
         let state = State {
             script: script.begin(),
@@ -116,7 +123,12 @@ impl ScriptedServer {
             connections: Vec::new(),
             threads: Vec::new(),
         };
-        let shared = Arc::new(Shared { stop: Stop::new(), monitor: Arc::new(Monitor::new(state)) });
+        let shared = Arc::new(Shared {
+            stop: Stop::new(),
+            began: now(clock.as_ref()),
+            clock,
+            monitor: Arc::new(Monitor::new(state)),
+        });
         ScriptedServer { addr, shared, acceptor: Mutex::new(None), _port: port }
     }
 
@@ -356,9 +368,14 @@ fn serve(shared: &Shared, stream: Arc<TcpStream>, number: usize, first: Option<&
     shared.monitor.notify_all();
 }
 
+fn now(clock: Option<&ManualClock>) -> Instant {
+    clock.map_or_else(|| SystemClock.now(), Clock::now)
+}
+
 impl Shared {
     /// Records a request and answers what to do about it.
-    fn take(&self, request: Request) -> Option<Arc<[Action]>> {
+    fn take(&self, mut request: Request) -> Option<Arc<[Action]>> {
+        request.at = now(self.clock.as_ref()).saturating_duration_since(self.began);
         let mut state = self.monitor.lock();
         let actions = state.script.take(&request);
         if actions.is_none() {

@@ -5,6 +5,8 @@
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::TcpStream;
 
+use informer_core::Clock as _;
+
 use super::Shared;
 use crate::http::read::{Fault, read_request};
 use crate::script::{Action, Framing, Reply, chunk_bytes};
@@ -110,6 +112,11 @@ impl Conversation<'_> {
             Action::Stall => return Ok(Some(self.stall())),
             Action::Hold(pass) => {
                 pass.wait_or_stop(&self.shared.stop);
+            }
+            Action::Pause(time) => {
+                if let Some(clock) = &self.shared.clock {
+                    self.shared.stop.wait_until(clock, clock.now().checked_add(*time));
+                }
             }
         }
         Ok(None)

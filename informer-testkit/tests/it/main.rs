@@ -7,6 +7,7 @@ mod api_server_http;
 #[cfg(feature = "tls")]
 mod api_server_tls;
 mod clock;
+mod notation;
 mod oracle;
 mod record;
 mod server;

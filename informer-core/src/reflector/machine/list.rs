@@ -25,7 +25,8 @@ impl Machine {
     }
 
     fn list_at(&self) -> String {
-        if self.unavailable {
+        let fresh = self.version.is_empty() && self.settings.consistent_start; // F-29
+        if self.unavailable || fresh {
             String::new()
         } else if self.version.is_empty() {
             "0".to_owned()

@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 use crate::backoff::{Backoff, Random};
 use crate::error::{Error, ErrorKind};
 use crate::list_watch::{ListRequest, WatchRequest};
+use crate::reflector::NextStep;
 
 use settings::LONGEST_WAIT;
 pub(crate) use settings::Settings;
@@ -168,6 +169,14 @@ impl Machine {
             Plan::Probe => Step::Probe(ListRequest { limit: Some(1), ..ListRequest::default() }),
             Plan::List if self.may_stream(now) => self.open_watch(true),
             Plan::List => self.first_page(),
+        }
+    }
+
+    /// What comes after the wait, if there is one.
+    pub(crate) fn next_step(&self) -> NextStep {
+        match self.plan {
+            Plan::Watch => NextStep::Watch,
+            Plan::List | Plan::Page(_) | Plan::Probe => NextStep::List,
         }
     }
 

@@ -27,6 +27,8 @@ pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 pub(crate) struct Settings {
     /// Whether streaming lists are tried first.
     pub(crate) streaming: bool,
+    /// Whether the first list asks for the most recent state, and not for what the server has at hand.
+    pub(crate) consistent_start: bool,
     /// `limit` of every list, if set.
     pub(crate) page_size: Option<u32>,
     /// `timeoutSeconds` is uniform between these.
@@ -45,6 +47,7 @@ impl Default for Settings {
     fn default() -> Self {
         Settings {
             streaming: true,
+            consistent_start: false,
             page_size: None,
             watch_timeout: (Duration::from_secs(300), Duration::from_secs(600)),
             idle: Duration::from_secs(90),

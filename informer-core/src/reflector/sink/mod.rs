@@ -10,7 +10,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use super::{Report, Target};
+use super::{NextStep, Report, Target};
 use crate::contain::{contain, discard};
 use crate::error::{Error, ErrorKind, Stage};
 use crate::list_watch::BadObject;
@@ -66,5 +66,5 @@ fn take<T: Object>(mut object: T, transform: Option<&Transform<T>>) -> Taken<T> 
 }
 
 fn report_bad<T>(target: &mut dyn Target<T>, bad: &BadObject) {
-    target.report(&Report { error: &bad.error, consecutive: 0, next_attempt: None });
+    target.report(&Report { error: &bad.error, consecutive: 0, next_attempt: None, next: NextStep::GoOn });
 }

@@ -7,7 +7,7 @@ use crate::contain::discard_all;
 use crate::key::{KeyRef, ObjectKey};
 use crate::list_watch::{BadObject, ListSink};
 use crate::meta::Object;
-use crate::reflector::{Listed, Target};
+use crate::reflector::{Heard, Listed, Target};
 
 /// Collects the pages of one list.
 pub(in crate::reflector) struct Pages<T> {
@@ -88,5 +88,9 @@ impl<T: Object> ListSink<T> for PageSink<'_, T> {
 
     fn bad_item(&mut self, bad: BadObject) {
         self.pages.bad(bad, self.target);
+    }
+
+    fn received(&mut self, bytes: u64) {
+        self.target.heard(Heard::Bytes(bytes));
     }
 }

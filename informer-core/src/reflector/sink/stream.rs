@@ -276,6 +276,10 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
         }
     }
 
+    fn received(&mut self, bytes: u64) {
+        self.target.heard(Heard::Bytes(bytes));
+    }
+
     fn read_on(&mut self) -> Flow {
         self.go_on()
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use informer_core::ChangeKind;
+use informer_core::{BadObject, ChangeKind, ObjectKey};
 use informer_testkit::{Gate, WatchFault};
 
 use super::*;
@@ -241,4 +241,72 @@ fn d_7_f_29_a_server_that_comes_back_with_less_before_its_first_bookmark_is_foun
     assert_eq!(rig.seen.trace(), "Added(default/lost@4)\nDeleted(default/lost@4, final state unknown)");
     assert_eq!(rig.informer.status().counters.lowered, 1);
     rig.converged();
+}
+
+/// An object that cannot be read counts as an event, so the stream that brought nothing else was not fruitless.
+#[test]
+fn r_32_d_8_a_short_stream_of_unreadable_objects_is_watched_on_past_them() {
+    let rig = Rig::synced();
+    rig.source.edit(|world| {
+        world.skip_versions(6);
+        world.send_bad(ChangeKind::Modified, unreadable("default/a", "9"));
+        world.close_watches();
+    });
+    rig.source.wait_for_requests(3);
+    rig.quiet();
+    assert_eq!(rig.trace_from(1), "WATCH rv=3\nWATCH rv=9");
+    assert_eq!(rig.failures(), ["decode decode #0 now"]);
+    assert_eq!(rig.informer.status().counters.fruitless_watches, 0);
+    assert_eq!(rig.informer.store().get("default/a").unwrap().resource_version, "1", "what was stored stays");
+}
+
+fn unreadable(key: &str, version: &str) -> BadObject {
+    BadObject {
+        key: Some(key.parse::<ObjectKey>().unwrap()),
+        uid: "uid-1".to_owned(),
+        resource_version: version.to_owned(),
+        error: Error::new(ErrorKind::Decode, "no").at(Stage::Decode),
+    }
+}
+
+/// The clock of a watch begins with the request: one whose head comes late is not a short one.
+#[test]
+fn f_06_a_watch_whose_head_comes_late_is_no_short_one() {
+    let rig = Rig::new();
+    let gate = Gate::new("the head of the watch");
+    rig.source.on_next_watch(WatchFault::hold(&gate));
+    rig.start();
+    gate.wait_for_waiting(1);
+    rig.clock.advance(Duration::from_secs(20));
+    gate.open();
+    rig.quiet();
+    rig.source.close_watches();
+    rig.source.wait_for_requests(3);
+    rig.quiet();
+    assert_eq!(rig.source.trace(), "LIST rv=0 limit=500\nWATCH rv=3\nWATCH rv=3");
+    assert_eq!(rig.failures(), [""; 0], "no short watch, no back-off");
+    rig.converged();
+}
+
+/// Gone from the selection looks like gone: DELETED with the last content that matched; then it comes back.
+#[test]
+fn f_25_what_leaves_a_selection_and_enters_it_again_is_deleted_and_added() {
+    let rig = Rig::synced();
+    let x = |version: &str| object("default/x").uid("x").version(version);
+    rig.source.edit(|world| {
+        world.skip_versions(20);
+        world.send(ChangeKind::Added, x("10"));
+        world.send(ChangeKind::Deleted, x("11"));
+        world.send(ChangeKind::Added, x("12"));
+        // ADDED of what is known changes it, MODIFIED of what is not known adds it.
+        world.send(ChangeKind::Added, x("13"));
+        world.send(ChangeKind::Modified, object("default/y").uid("y").version("14"));
+    });
+    rig.seen.wait_for_returned(5);
+    assert_eq!(
+        rig.seen.trace(),
+        "Added(default/x@10)\nDeleted(default/x@11)\nAdded(default/x@12)\nUpdated(default/x@12→13)\n\
+         Added(default/y@14)"
+    );
+    assert_eq!(rig.failures(), [""; 0]);
 }

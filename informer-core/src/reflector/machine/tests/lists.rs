@@ -125,7 +125,7 @@ fn r_7_and_r_8_the_first_list_is_at_0_and_a_relist_at_the_last_version() {
 }
 
 #[test]
-fn r_9_an_expired_list_is_repeated_at_once_at_the_most_recent_state() {
+fn r_9_p_5_an_expired_list_is_repeated_at_once_at_the_most_recent_state() {
     let mut drive = synced();
     drive.run(
         "WATCH rv=10 -> error 410 0s
@@ -259,7 +259,7 @@ fn p_3_a_list_has_the_version_of_its_first_page() {
 }
 
 #[test]
-fn p_4_f_31_a_token_that_expires_restarts_the_list_a_few_times() {
+fn p_4_r_18_f_31_a_token_that_expires_restarts_the_list_a_few_times() {
     let mut drive = synced();
     drive.run(
         "WATCH rv=10 -> error 410 0s
@@ -336,6 +336,23 @@ fn f_29_an_older_list_is_refused_and_the_most_recent_state_is_asked_for_at_once(
     drive.run("LIST rv= limit=500 -> list 80");
     assert!(drive.lowered, "counted and logged");
     drive.run("WATCH rv=80");
+}
+
+#[test]
+fn f_29_the_first_list_can_ask_for_the_most_recent_state() {
+    let consistent = |streaming| Settings { consistent_start: true, ..settings(streaming) };
+    Drive::new(consistent(false)).run(
+        "LIST rv= limit=500 -> 500
+         wait 1
+         LIST rv= limit=500 -> list 10
+         WATCH rv=10 -> error 500 5s
+         wait 2
+         LIST rv=10",
+    );
+    Drive::new(consistent(true)).run(
+        "STREAM rv= -> refuse 422
+         LIST rv= limit=500",
+    );
 }
 
 #[test]

@@ -78,7 +78,7 @@ proptest! {
     /// F-13 and D7: whatever the server does, as long as nothing lasts, there is a delay after a few requests; and the
     /// version goes back only by a list at `""`.
     #[test]
-    fn f_13_no_outcomes_make_a_hot_loop(streaming: bool, seed: u64, picks in proptest::collection::vec((any::<u16>(), 1usize..16), 1..40)) {
+    fn d_6_f_13_no_outcomes_make_a_hot_loop(streaming: bool, seed: u64, picks in proptest::collection::vec((any::<u16>(), 1usize..16), 1..40)) {
         let mut drive = Drive::seeded(settings(streaming), seed);
         let (mut requests, mut pages) = (0, 0);
         let mut asked = String::new();

@@ -51,7 +51,7 @@ fn f_64_a_watch_that_breaks_is_watched_again_not_listed() {
 }
 
 #[test]
-fn a_watch_that_can_never_be_opened_is_listed_now_and_then() {
+fn w_22_a_watch_that_can_never_be_opened_is_listed_now_and_then() {
     let mut drive = synced();
     for round in 0..2 {
         for at in 0..10 {
@@ -252,7 +252,7 @@ fn f_13_a_long_silent_watch_makes_the_next_short_one_the_first() {
 }
 
 #[test]
-fn r_33_r_35_r_36_errors_in_the_stream_list_at_the_last_version() {
+fn r_33_r_35_r_36_r_37_errors_in_the_stream_list_at_the_last_version() {
     for error in ["410", "500", "403", "decode", "504"] {
         synced().run(&format!(
             "WATCH rv=10 -> events 1 error {error} 5s to 11

@@ -1,0 +1,7 @@
+//! The body of an answer that is no success. What must hold is in `informer-http/src/fuzz`.
+
+#![no_main]
+
+use k8s_openapi as _; // it chooses the version
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| informer_http::fuzz::status_bodies(data));
