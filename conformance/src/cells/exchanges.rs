@@ -74,6 +74,7 @@ fn lists() -> Vec<Step> {
         list("13-list-bad-field", "fieldSelector=spec.foo%3D1"),
         get_as("14-list-metadata-only", &format!("{MAPS}?limit=2"), METADATA_LIST),
         get_as("15-list-table", &format!("{MAPS}?limit=2"), TABLE),
+        Step::Note("16-list-gzip", Ask::get(MAPS).with("Accept-Encoding", "gzip")),
     ]
 }
 
@@ -91,6 +92,7 @@ fn watches() -> Vec<Step> {
         watch("18-watch-selector", "resourceVersion={current}&labelSelector=n%3D1&timeoutSeconds=1"),
         watch("19-watch-rv-empty", "timeoutSeconds=1"),
         watch("20-watch-rv-0", "resourceVersion=0&timeoutSeconds=1"),
+        watch("21-watch-too-old", "resourceVersion=1&timeoutSeconds=2"),
         watch("22-watch-rv-future", "resourceVersion={future}&timeoutSeconds=2"),
         watch("23-watch-rv-garbage", "resourceVersion=abc&timeoutSeconds=2"),
         watch("24-watchlist", &format!("{initial}&allowWatchBookmarks=true&timeoutSeconds=1")),
@@ -108,6 +110,8 @@ fn watches() -> Vec<Step> {
 
 fn refusals() -> Vec<Step> {
     vec![
+        Step::NoteAs("28-unauthorized", Some("wrong"), Ask::get(MAPS)),
+        Step::NoteAs("29-anonymous", None, Ask::get(MAPS)),
         get("32-not-found-object", &format!("{MAPS}/none")),
         get("33-not-found-resource", "/apis/none.example.com/v1/widgets"),
         send(

@@ -1,5 +1,7 @@
 //! Cells of representations, of discovery, and of requests that lead nowhere.
 
+use serde_json::{Value, json};
+
 use super::Cell;
 use crate::exchange::Ask;
 
@@ -129,7 +131,37 @@ pub(super) fn kept() -> Vec<Cell> {
         cells.push(Cell::ask(format!("aggregated{path}"), Ask::get(path).accept(AGGREGATED)));
     }
     nowhere(&mut cells);
+    reviews(&mut cells);
     cells
+}
+
+/// Who somebody is, and what they may.
+fn reviews(cells: &mut Vec<Cell>) {
+    let get = json!({"verb": "get", "resource": "pods", "namespace": "{ns}"});
+    let rights = "/apis/authorization.k8s.io/v1";
+    let mut push = |name: &str, target: String, spec: Value| {
+        let body = if spec.is_null() { json!({}) } else { json!({"spec": spec}) }.to_string();
+        cells.push(Cell::ask(format!("review/{name}"), Ask::send("POST", target, "application/json", body)));
+    };
+    push("who-am-i", "/apis/authentication.k8s.io/v1/selfsubjectreviews".to_owned(), Value::Null);
+    push("may-i", format!("{rights}/selfsubjectaccessreviews"), json!({"resourceAttributes": get}));
+    let path = json!({"path": "/version", "verb": "get"});
+    push("may-i-path", format!("{rights}/selfsubjectaccessreviews"), json!({"nonResourceAttributes": path}));
+    push("may-i-what", format!("{rights}/selfsubjectaccessreviews"), json!({}));
+    push("may-i-all", format!("{rights}/selfsubjectrulesreviews"), json!({"namespace": "{ns}"}));
+    push("may-i-all-where", format!("{rights}/selfsubjectrulesreviews"), json!({}));
+    let of = |user: &str, group: &str| json!({"user": user, "groups": [group], "resourceAttributes": get});
+    push("may-they", format!("{rights}/subjectaccessreviews"), of("nobody", "none"));
+    push("may-the-masters", format!("{rights}/subjectaccessreviews"), of("somebody", "system:masters"));
+    push("may-who", format!("{rights}/subjectaccessreviews"), json!({"resourceAttributes": get}));
+    let local = "namespaces/{ns}/localsubjectaccessreviews";
+    push("may-they-here", format!("{rights}/{local}"), of("nobody", "none"));
+    push("may-they-there", format!("{rights}/{}", local.replace("{ns}", "default")), of("nobody", "none"));
+    push("whose-token", "/apis/authentication.k8s.io/v1/tokenreviews".to_owned(), json!({"token": "wrong"}));
+    push("no-token", "/apis/authentication.k8s.io/v1/tokenreviews".to_owned(), json!({}));
+    for target in ["selfsubjectaccessreviews", "selfsubjectaccessreviews/a", "localsubjectaccessreviews"] {
+        cells.push(Cell::ask(format!("review/get/{target}"), Ask::get(format!("{rights}/{target}"))));
+    }
 }
 
 fn accepted(cells: &mut Vec<Cell>) {

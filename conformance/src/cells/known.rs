@@ -24,6 +24,8 @@ pub(crate) static KNOWN: &[Known] = &[
     Known { cells: "", place: "/resources/widgets/storageVersionHash", reason: "a digest that only storage migration looks at" },
     Known { cells: "/batch/v1/jobs/", place: "", reason: "labels and selector of a Job are made from its uid by code of its own" },
     Known { cells: "/v1/persistentvolume", place: "finalizers", reason: "a finalizer that only a controller takes away, and there is none" },
+    Known { cells: "review/who-am-i", place: "/userInfo/uid", reason: "users are names here, and have no uid" },
+    Known { cells: "review/may-i-all", place: "Rules/", reason: "rights are not bound one by one here: who may do anything may do everything, which is said once" },
     Known { cells: "exchanges", place: "/41-patch-apply", reason: APPLY },
     Known { cells: "exchanges", place: "/42-patch-apply-conflict", reason: APPLY },
     Known { cells: "exchanges", place: "/53-version/body", reason: ITSELF },

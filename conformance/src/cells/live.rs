@@ -29,6 +29,8 @@ pub(crate) enum Step {
     Write(Ask),
     /// Asks something; the answer is part of what is compared. A watch may end by time where none is open.
     Note(&'static str, Ask),
+    /// The same, asked with another token, or without any.
+    NoteAs(&'static str, Option<&'static str>, Ask),
     /// Reads every watch that is open, up to [`END`].
     ReadToMark,
     /// The same, up to its end.
@@ -58,11 +60,12 @@ impl Script {
                 Step::Write(ask) => drop(world.done(peer, ask)?),
                 Step::Note(name, ask) => {
                     side.leap(open.is_empty());
-                    peer.name(name);
-                    let answer = peer.ask(&world.resolved(ask))?;
+                    let answer = noted(peer, name, ask, world)?;
                     side.leap(false);
-                    let mut answer = plain::answer(&answer, world);
-                    plain::drop_bookmarks(&mut answer);
+                    notes.insert((*name).to_owned(), answer);
+                }
+                Step::NoteAs(name, token, ask) => {
+                    let answer = noted(&peer.with_token(*token), name, ask, world)?;
                     notes.insert((*name).to_owned(), answer);
                 }
                 Step::ReadToMark => {
@@ -88,6 +91,14 @@ impl Script {
         }
         Ok(Value::Object(notes))
     }
+}
+
+/// Asks something under a name, and gives the answer as it is compared.
+fn noted(peer: &Peer, name: &str, ask: &Ask, world: &World) -> io::Result<Value> {
+    peer.name(name);
+    let mut answer = plain::answer(&peer.ask(&world.resolved(ask))?, world);
+    plain::drop_bookmarks(&mut answer);
+    Ok(answer)
 }
 
 /// Waits until a collection is not served any more.

@@ -17,6 +17,9 @@ use crate::{RealServer, StartError};
 /// questions about what it has dropped take.
 const COMPACTION: u32 = 15;
 
+/// Who says this may ask the embedded server; it opens nothing else.
+const TOKEN: &str = "cells";
+
 /// A server to be asked.
 pub trait Side {
     /// What it is called in a report.
@@ -64,7 +67,7 @@ impl Embedded {
     /// Those of [`ApiServer::start`].
     pub fn start() -> informer_core::Result<Self> {
         let clock = Leaping::default();
-        let server = ApiServer::builder().clock(clock.clone()).start()?;
+        let server = ApiServer::builder().clock(clock.clone()).token(TOKEN, "admin").start()?;
         Ok(Embedded { server, clock })
     }
 }
@@ -75,7 +78,7 @@ impl Side for Embedded {
     }
 
     fn peer(&self) -> Peer {
-        Peer::plain(self.server.url())
+        Peer::plain(self.server.url()).with_token(Some(TOKEN))
     }
 
     // A clock that leaps for one question would leap for all of them.

@@ -85,8 +85,14 @@ impl Ask {
 
     /// The same with `Accept`.
     #[must_use]
-    pub fn accept(mut self, accept: &str) -> Self {
-        self.headers.push(("Accept".to_owned(), accept.to_owned()));
+    pub fn accept(self, accept: &str) -> Self {
+        self.with("Accept", accept)
+    }
+
+    /// The same with another header.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: &str) -> Self {
+        self.headers.push((name.to_owned(), value.to_owned()));
         self
     }
 

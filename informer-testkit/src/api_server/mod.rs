@@ -32,6 +32,7 @@ mod patch;
 mod protobuf;
 mod representation;
 mod resource;
+mod reviews;
 mod route;
 mod scale;
 mod schema;
@@ -354,7 +355,8 @@ impl Service for Front {
         let registry = self.engine.registry();
         let own = about::answer(&call, &registry)
             .or_else(|| discovery::answer(&call, &registry, &self.address))
-            .or_else(|| openapi::answer(&call, &registry));
+            .or_else(|| openapi::answer(&call, &registry))
+            .or_else(|| reviews::answer(&call, &registry, &self.engine, &self.access));
         own.map_or_else(|| self.engine.answer(&call), Answer::Whole)
     }
 }

@@ -30,6 +30,9 @@ pub(super) struct Status {
     /// Not a status at all, but the text of a path that leads nowhere.
     #[serde(skip)]
     plain: bool,
+    /// A matter of rights: another part of a real server says so, with a header more.
+    #[serde(skip)]
+    pub(super) of_rights: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -109,6 +112,7 @@ impl Status {
             details: None,
             code,
             plain: false,
+            of_rights: false,
         })
     }
 
@@ -309,11 +313,10 @@ impl Status {
     /// As an answer.
     pub(super) fn answer(&self) -> Whole {
         let mut headers = vec![("Cache-Control", "no-cache, private".to_owned())];
-        if self.plain {
-            headers.push(("Content-Type", "text/plain; charset=utf-8".to_owned()));
+        let media = if self.plain { "text/plain; charset=utf-8" } else { "application/json" };
+        headers.push(("Content-Type", media.to_owned()));
+        if self.plain || self.of_rights {
             headers.push(("X-Content-Type-Options", "nosniff".to_owned()));
-        } else {
-            headers.push(("Content-Type", "application/json".to_owned()));
         }
         let retry = self.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         if retry > 0 {
