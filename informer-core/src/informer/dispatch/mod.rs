@@ -294,7 +294,7 @@ impl<T: Object> Dispatcher<T> {
         let slot = &mut self.slots[at];
         slot.handled += 1;
         slot.panics += u64::from(panicked);
-        slot.initial_left -= usize::from(initial && slot.initial_left > 0);
+        slot.initial_left = slot.initial_left.saturating_sub(usize::from(initial));
         if let Code::Out(call) = &slot.code
             && call.epoch.is_some()
         {
