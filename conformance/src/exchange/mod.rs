@@ -234,7 +234,7 @@ impl fmt::Debug for Reply {
 }
 
 impl Answer {
-    /// Reads an answer from its [bytes](Peer::bytes).
+    /// Reads an answer from its bytes, as a [`Tape`] keeps them.
     ///
     /// # Errors
     /// When they are not HTTP.
