@@ -55,6 +55,10 @@ fn review(call: &Call, route: &Route, engine: &Engine, access: &Access) -> Resul
     check_write(call, "CreateOptions")?;
     let mut value = body::object(call, route)?;
     body::check_namespace(&mut value, route)?;
+    // Go's clients send an empty one.
+    if let Some(map) = value.as_object_mut() {
+        map.remove("status");
+    }
     let write = Write::new(resource, &body::manager(call), "", engine.now());
     managed::created(&write, &mut value);
     let status = match &*resource.kind {
