@@ -83,4 +83,9 @@ pub(super) trait Feed: Send {
     /// # Blocking
     /// Until there is something to send, the stream is over, or `stop` is set, which is answered with `None` at once.
     fn next(&mut self, stop: &Stop) -> Option<Arc<[u8]>>;
+
+    /// Whether what comes next tells of what was there before, and not of a change.
+    fn is_initial(&self) -> bool {
+        false
+    }
 }

@@ -7,6 +7,7 @@ mod about;
 mod access;
 mod body;
 mod builtin;
+mod control;
 mod convert;
 mod create;
 mod custom;
@@ -16,6 +17,7 @@ mod direct;
 mod discovery;
 mod engine;
 mod exchange;
+mod fault;
 mod get;
 mod go_json;
 mod http;
@@ -24,6 +26,7 @@ mod list;
 mod managed;
 mod memory;
 mod merge_keys;
+mod misbehave;
 mod moment;
 mod names;
 mod openapi;
@@ -31,6 +34,7 @@ mod options;
 mod patch;
 mod protobuf;
 mod representation;
+mod requests;
 mod resource;
 mod reviews;
 mod route;
@@ -56,10 +60,14 @@ use std::sync::Arc;
 use informer_core::{Clock, Error, ErrorKind, Result, SystemClock};
 
 use access::Access;
+use control::Control;
 use engine::Engine;
 use exchange::{Answer, Call};
 use http::{Listener, Security, Service};
 use memory::History;
+
+pub use fault::{Calls, Fault, Injected, Phase};
+pub use requests::{Ending, ServedRequest};
 
 /// A Kubernetes API server on loopback, in this process.
 ///
@@ -227,6 +235,8 @@ impl ApiServer {
     /// # Blocking
     /// Until what is being answered has been sent, for 1 second at most.
     pub fn stop(&self) {
+        // Before the engine: what ends from now on ends because of the stop.
+        self.listener.close();
         self.engine.stop();
         self.listener.stop();
     }
@@ -298,8 +308,10 @@ impl ApiServerBuilder {
         let (security, authority) = security(tls)?;
         let scheme = if authority.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{address}");
+        let control = Arc::new(Control::new(Arc::clone(&clock)));
         let engine = Engine::new(clock, history);
-        let front = Arc::new(Front { engine: Arc::clone(&engine), access, address: address.to_string() });
+        let (theirs, address_text) = (Arc::clone(&engine), address.to_string());
+        let front = Arc::new(Front { engine: theirs, access, control, address: address_text });
         let listener = Arc::clone(&front).listen(socket, &security)?;
         Ok(ApiServer { engine, listener, front, security, address, url, authority })
     }
@@ -331,6 +343,7 @@ fn security(_: bool) -> Result<(Security, Option<String>)> {
 struct Front {
     engine: Arc<Engine>,
     access: Access,
+    control: Arc<Control>,
     /// Host and port, for discovery.
     address: String,
 }
@@ -344,6 +357,10 @@ impl Front {
 }
 
 impl Service for Front {
+    fn control(&self) -> &Control {
+        &self.control
+    }
+
     fn answer(&self, mut call: Call) -> Answer {
         call.user = match self.access.identify(&call) {
             Ok(user) => user,

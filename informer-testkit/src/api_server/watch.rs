@@ -90,6 +90,7 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         bell,
         start: position,
         position,
+        begins: options.initial_events && refusal.is_none() && (options.bookmarks || !initial.is_empty()),
         end_of_initial: options.initial_events && options.bookmarks && refusal.is_none(),
         initial: initial.into(),
         ready: refusal.iter().map(|status| error_line(status)).collect(),
@@ -132,6 +133,8 @@ struct Watch {
     initial: VecDeque<Arc<Object>>,
     /// Whether the bookmark after `initial` is still to be told.
     end_of_initial: bool,
+    /// Whether there was something there when it was opened that has not all been sent.
+    begins: bool,
     /// Lines to be sent.
     ready: VecDeque<Arc<[u8]>>,
     /// Whether nothing comes after `ready`.
@@ -149,6 +152,10 @@ enum Look {
 }
 
 impl Feed for Watch {
+    fn is_initial(&self) -> bool {
+        self.begins
+    }
+
     fn next(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
         loop {
             if stop.is_set() {
@@ -214,16 +221,17 @@ impl Watch {
             self.over = true;
             self.ready.clear();
         }
-        let first = self.ready.pop_front()?;
-        if self.ready.is_empty() || first.len() >= CHUNK {
-            return Some(first);
+        let mut chunk = self.ready.pop_front()?;
+        if !self.ready.is_empty() && chunk.len() < CHUNK {
+            let mut lines = chunk.to_vec();
+            while lines.len() < CHUNK {
+                let Some(line) = self.ready.pop_front() else { break };
+                lines.extend_from_slice(&line);
+            }
+            chunk = lines.into();
         }
-        let mut chunk = first.to_vec();
-        while chunk.len() < CHUNK {
-            let Some(line) = self.ready.pop_front() else { break };
-            chunk.extend_from_slice(&line);
-        }
-        Some(chunk.into())
+        self.begins &= !self.ready.is_empty() || !self.initial.is_empty() || self.end_of_initial;
+        Some(chunk)
     }
 
     /// Takes a batch of changes and makes lines of those that concern this watch.
@@ -370,7 +378,8 @@ fn line_end(mut out: Vec<u8>) -> Arc<[u8]> {
     out.into()
 }
 
-fn error_line(status: &Status) -> Arc<[u8]> {
+/// The line that tells a watch why it is over.
+pub(super) fn error_line(status: &Status) -> Arc<[u8]> {
     let mut out = line_head("ERROR", 256);
     out.extend_from_slice(&status.body());
     line_end(out)

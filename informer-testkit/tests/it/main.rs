@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 mod api_server;
+mod api_server_faults;
 mod api_server_http;
+mod api_server_pauses;
 #[cfg(feature = "tls")]
 mod api_server_tls;
 mod clock;

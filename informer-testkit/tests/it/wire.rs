@@ -1,6 +1,6 @@
 //! A client that shows every byte: requests as text, answers as they come.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 
 use informer_testkit::{ApiServer, within};
@@ -117,6 +117,19 @@ impl Wire {
     /// The next event of a watch, whichever chunk it comes in.
     pub(crate) fn event(&mut self) -> Value {
         serde_json::from_str(&self.chunk().expect("the watch goes on")).unwrap()
+    }
+
+    /// All that still comes, and whether it ends with a reset.
+    pub(crate) fn rest(&mut self) -> (Vec<u8>, bool) {
+        self.with("the end of the connection", |stream| {
+            let mut rest = Vec::new();
+            let reset = match stream.read_to_end(&mut rest) {
+                Ok(_) => false,
+                Err(error) if error.kind() == ErrorKind::ConnectionReset => true,
+                Err(error) => panic!("{error}"),
+            };
+            (rest, reset)
+        })
     }
 
     /// Whether the server has closed the connection, with nothing more before.

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::Shared;
-use super::reply::{self, LAST_CHUNK, Manner};
+use super::outlet::{Gone, Outlet};
+use super::reply::{self, Manner};
 use super::wire::Wire;
-use crate::api_server::exchange::{Answer, Call, Stream, Whole};
+use crate::api_server::exchange::{Call, Whole};
 use crate::http::read::{Fault, Framing, Head, Limits, read_body, read_head};
 use crate::http::{header, queries};
 
@@ -36,20 +37,18 @@ pub(super) fn serve(shared: &Shared, socket: Arc<TcpStream>) {
     let Ok(wire) = Wire::new(Arc::clone(&socket), &shared.security) else {
         return; // the configuration was found good before the server started
     };
-    let mut conversation = Conversation { shared, reader: BufReader::new(wire), socket, buffer: Vec::new() };
-    loop {
-        match conversation.turn() {
-            Ok(Next::Request) if !shared.door.is_closed() => {}
-            Ok(Next::Request | Next::Close) => break,
-            Ok(Next::Refused) => {
-                conversation.reader.get_mut().finish();
+    let mut conversation = Conversation { reader: BufReader::new(wire), outlet: Outlet::new(shared, socket) };
+    match conversation.run() {
+        Ok(refused) => {
+            conversation.reader.get_mut().finish();
+            if refused {
                 conversation.drain();
-                break;
             }
-            Err(_) => return, // the client is gone, or the server stops
         }
+        Err(Gone::Away) => {}
+        Err(Gone::Cut) => conversation.outlet.shut(),
+        Err(Gone::Reset) => conversation.outlet.reset(),
     }
-    conversation.reader.get_mut().finish();
 }
 
 /// Answers a connection that there is no room for.
@@ -61,16 +60,27 @@ pub(super) fn turn_away(socket: &TcpStream) {
 }
 
 struct Conversation<'a> {
-    shared: &'a Shared,
     reader: BufReader<Wire>,
-    socket: Arc<TcpStream>,
-    /// What is sent next; kept for its room.
-    buffer: Vec<u8>,
+    outlet: Outlet<'a>,
 }
 
 impl Conversation<'_> {
+    /// Answers whether the client may still be sending.
+    fn run(&mut self) -> Result<bool, Gone> {
+        self.outlet.connected()?;
+        loop {
+            let next = self.turn()?;
+            self.outlet.rest();
+            match next {
+                Next::Request if !self.outlet.shared.door.is_closed() => {}
+                Next::Request | Next::Close => return Ok(false),
+                Next::Refused => return Ok(true),
+            }
+        }
+    }
+
     /// One request and its answer.
-    fn turn(&mut self) -> io::Result<Next> {
+    fn turn(&mut self) -> Result<Next, Gone> {
         let head = match read_head(&mut self.reader, LIMITS) {
             Ok(Some(head)) => head,
             Ok(None) => return Ok(Next::Close),
@@ -84,10 +94,13 @@ impl Conversation<'_> {
             return self.refuse(Fault::Malformed("too many Host headers".to_owned()));
         }
         let manner = Manner { old: head.old, closes: head.closes(), bodiless: head.method == "HEAD" };
-        let body = match self.body(&head) {
+        let body = match self.body(&head)? {
             Ok(body) => body,
             Err(Fault::BodyTooLarge) => {
-                self.send(&reply::whole(&too_large(), Manner { closes: true, ..manner }))?;
+                let wire = self.reader.get_mut();
+                let (answer, manner) = (too_large(), Manner { closes: true, ..manner });
+                self.outlet.send(wire, &reply::whole_head(&answer, &[], manner))?;
+                self.outlet.send(wire, &answer.body)?;
                 return Ok(Next::Refused);
             }
             Err(fault) => return self.refuse(fault),
@@ -96,70 +109,39 @@ impl Conversation<'_> {
         let (path, query) = place(&target).split_once('?').unwrap_or((place(&target), ""));
         let query = queries(query);
         let call = Call { method, path: path.to_owned(), query, headers, body, user: None };
-        match self.shared.service.answer(call) {
-            Answer::Whole(answer) => self.send(&reply::whole(&answer, manner))?,
-            Answer::Stream(stream) => self.stream(stream, manner)?,
-        }
+        self.outlet.answer(self.reader.get_mut(), call, manner)?;
         Ok(if manner.closes { Next::Close } else { Next::Request })
     }
 
     /// Reads the body, which the client may want to be asked for.
-    fn body(&mut self, head: &Head) -> Result<Vec<u8>, Fault> {
+    fn body(&mut self, head: &Head) -> Result<Result<Vec<u8>, Fault>, Gone> {
         let wanted = match head.framing {
             Framing::Length(length) => 0 < length && length <= LIMITS.body,
             Framing::Chunked => true,
         };
         if wanted && expects_continue(head) {
-            self.send(b"HTTP/1.1 100 Continue\r\n\r\n")?;
+            self.outlet.send(self.reader.get_mut(), b"HTTP/1.1 100 Continue\r\n\r\n")?;
         }
-        read_body(&mut self.reader, head.framing, LIMITS)
+        Ok(read_body(&mut self.reader, head.framing, LIMITS))
     }
 
-    /// Sends what the stream has, until it ends or the client has gone.
-    fn stream(&mut self, mut stream: Stream, manner: Manner) -> io::Result<()> {
-        let manner = Manner { closes: manner.closes || manner.old, ..manner };
-        self.send(&reply::stream_head(&stream.headers, manner))?;
-        let watched = self.shared.door.watch(Arc::clone(&self.socket));
-        let mut buffer = std::mem::take(&mut self.buffer);
-        while let Some(bytes) = stream.feed.next(&watched.stop) {
-            if manner.old {
-                self.send(&bytes)?;
-                continue;
-            }
-            buffer.clear();
-            reply::chunk(&mut buffer, &bytes);
-            self.send(&buffer)?;
-        }
-        self.buffer = buffer;
-        if !manner.old {
-            self.send(LAST_CHUNK)?;
-        }
-        Ok(())
-    }
-
-    fn refuse(&mut self, fault: Fault) -> io::Result<Next> {
+    fn refuse(&mut self, fault: Fault) -> Result<Next, Gone> {
         let refusal = match fault {
-            Fault::Broken(error) => return Err(error),
+            Fault::Broken(error) => return Err(error.into()),
             Fault::Malformed(what) => reply::refusal(400, &what),
             Fault::HeadTooLarge => reply::refusal(431, ""),
             Fault::BodyTooLarge => reply::refusal(413, ""),
             Fault::UnknownCoding => reply::refusal(501, "unsupported transfer encoding"),
         };
-        self.send(&refusal)?;
+        self.outlet.send(self.reader.get_mut(), &refusal)?;
         Ok(Next::Refused)
-    }
-
-    fn send(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let wire = self.reader.get_mut();
-        wire.write_all(bytes)?;
-        wire.flush()
     }
 
     /// Reads what the client still sends, to a bound.
     fn drain(&mut self) {
         let (most, patience) = REST;
         // Without the limit a client that goes on for ever is read to the bound.
-        let _ = self.socket.set_read_timeout(Some(patience));
+        let _ = self.outlet.socket.set_read_timeout(Some(patience));
         let _ = io::copy(&mut self.reader.by_ref().take(most), &mut io::sink());
     }
 }

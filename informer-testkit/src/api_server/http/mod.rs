@@ -1,11 +1,13 @@
 //! HTTP/1.1 for the API server: a [`Listener`] that turns bytes into calls and answers into bytes.
 //!
-//! One thread accepts and notices clients that have gone ([`door`]), one serves each connection ([`connection`]).
+//! One thread accepts and notices clients that have gone ([`door`]), one serves each connection ([`connection`]), and
+//! what it sends goes past the faults that are ordered ([`outlet`]).
 //! A connection's socket is owned by its thread; the list here holds it weakly, to shut it down. When
 //! [`Listener::stop`] returns, every thread is joined and every socket closed.
 
 mod connection;
 mod door;
+mod outlet;
 mod reply;
 #[cfg(test)]
 mod tests;
@@ -21,6 +23,7 @@ use informer_core::SystemClock;
 use informer_core::sync::{JoinHandle, Monitor, Mutex};
 use informer_core::time::deadline;
 
+use super::control::Control;
 use super::exchange::{Answer, Call};
 use crate::threads;
 use door::Door;
@@ -35,6 +38,9 @@ const GRACE: Duration = Duration::from_secs(1);
 /// What answers calls.
 pub(super) trait Service: Send + Sync {
     fn answer(&self, call: Call) -> Answer;
+
+    /// How to behave towards clients.
+    fn control(&self) -> &Control;
 }
 
 /// The server, as far as HTTP goes.
@@ -91,9 +97,14 @@ impl Listener {
         Ok(Listener { shared, thread: Mutex::new(Some(thread)) })
     }
 
+    /// Lets nobody in any more and ends every stream.
+    pub(super) fn close(&self) {
+        self.shared.door.close();
+    }
+
     /// Ends every stream, closes every socket and joins every thread. Doing it again does nothing.
     pub(super) fn stop(&self) {
-        self.shared.door.close();
+        self.close();
         let thread = self.thread.lock().take();
         if let Some(thread) = thread {
             // A panic there has been printed; the sockets below are closed all the same.

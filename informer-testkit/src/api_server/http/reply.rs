@@ -25,32 +25,27 @@ pub(super) struct Manner {
     pub(super) bodiless: bool,
 }
 
-/// All bytes of an answer.
-pub(super) fn whole(answer: &Whole, manner: Manner) -> Vec<u8> {
+/// The head of a complete answer.
+pub(super) fn whole_head(answer: &Whole, more: &[(String, String)], manner: Manner) -> Vec<u8> {
     let Whole { status, headers, body } = answer;
-    let chunked = LENGTH_UP_TO < body.len() && !manner.old;
-    let mut bytes = head(*status, headers, manner);
-    let framing = if chunked {
+    let mut bytes = head(*status, headers, more, manner);
+    let framing = if is_chunked(body, manner) {
         "Transfer-Encoding: chunked".to_owned()
     } else {
         format!("Content-Length: {}", body.len())
     };
     put(&mut bytes, format_args!("{framing}\r\n\r\n"));
-    if manner.bodiless {
-        return bytes;
-    }
-    if chunked {
-        chunk(&mut bytes, body);
-        bytes.extend_from_slice(LAST_CHUNK);
-    } else {
-        bytes.extend_from_slice(body);
-    }
     bytes
+}
+
+/// Whether a body that is complete goes out as a chunk.
+pub(super) fn is_chunked(body: &[u8], manner: Manner) -> bool {
+    LENGTH_UP_TO < body.len() && !manner.old
 }
 
 /// The head of an answer whose body goes on.
 pub(super) fn stream_head(headers: &[(&'static str, String)], manner: Manner) -> Vec<u8> {
-    let mut bytes = head(200, headers, manner);
+    let mut bytes = head(200, headers, &[], manner);
     bytes.extend_from_slice(if manner.old { b"\r\n" } else { b"Transfer-Encoding: chunked\r\n\r\n" });
     bytes
 }
@@ -78,20 +73,28 @@ pub(super) fn refusal(status: u16, detail: &str) -> Vec<u8> {
     .into_bytes()
 }
 
-fn head(status: u16, headers: &[(&'static str, String)], manner: Manner) -> Vec<u8> {
+/// Of two headers of one name that of `more` is sent.
+fn head(
+    status: u16,
+    headers: &[(&'static str, String)],
+    more: &[(String, String)],
+    manner: Manner,
+) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(512);
     let version = if manner.old { "HTTP/1.0" } else { "HTTP/1.1" };
     put(&mut bytes, format_args!("{version} {status} {}\r\n", reason(status)));
-    let given = |name: &str| headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+    let in_more = |name: &str| more.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
+    let given = |name: &str| in_more(name) || headers.iter().any(|(key, _)| key.eq_ignore_ascii_case(name));
     if !given("audit-id") {
         put(&mut bytes, format_args!("Audit-Id: {}\r\n", audit_id()));
     }
     if !given("cache-control") {
         bytes.extend_from_slice(b"Cache-Control: no-cache, private\r\n");
     }
-    for (name, value) in headers {
+    let own = headers.iter().filter(|(name, _)| !in_more(name)).map(|(name, value)| (*name, value));
+    for (name, value) in own.chain(more.iter().map(|(name, value)| (name.as_str(), value))) {
         // A line break here would be the start of another field.
-        let value = value.replace(['\r', '\n'], " ");
+        let (name, value) = (name.replace(['\r', '\n', ':'], "-"), value.replace(['\r', '\n'], " "));
         put(&mut bytes, format_args!("{name}: {value}\r\n"));
     }
     if let Ok(date) = DateTimePrinter::new().timestamp_to_rfc9110_string(&Timestamp::now()) {
@@ -134,6 +137,7 @@ fn reason(status: u16) -> &'static str {
         404 => "Not Found",
         405 => "Method Not Allowed",
         406 => "Not Acceptable",
+        408 => "Request Timeout",
         409 => "Conflict",
         410 => "Gone",
         413 => "Request Entity Too Large",
@@ -143,6 +147,7 @@ fn reason(status: u16) -> &'static str {
         431 => "Request Header Fields Too Large",
         500 => "Internal Server Error",
         501 => "Not Implemented",
+        502 => "Bad Gateway",
         503 => "Service Unavailable",
         504 => "Gateway Timeout",
         _ => "Unknown",

@@ -5,10 +5,11 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 
-use informer_core::Stop;
 use informer_core::sync::Mutex;
+use informer_core::{Stop, SystemClock};
 
 use super::{Listener, Security, Service};
+use crate::api_server::control::Control;
 use crate::api_server::exchange::{Answer, Call, Feed, Stream, Whole};
 use crate::{Deadline, Probe, within};
 
@@ -18,9 +19,14 @@ struct Toy {
     ended: Mutex<Sender<()>>,
     /// How many streams wait for their stop.
     waiting: Probe<usize>,
+    control: Control,
 }
 
 impl Service for Toy {
+    fn control(&self) -> &Control {
+        &self.control
+    }
+
     fn answer(&self, mut call: Call) -> Answer {
         match &*call.path {
             "/stream" => {
@@ -77,7 +83,8 @@ fn start(most: usize) -> Server {
     let addr = socket.local_addr().unwrap();
     let (tell, ended) = mpsc::channel();
     let waiting = Probe::new(0);
-    let toy = Toy { ended: Mutex::new(tell), waiting: waiting.clone() };
+    let control = Control::new(Arc::new(SystemClock));
+    let toy = Toy { ended: Mutex::new(tell), waiting: waiting.clone(), control };
     let listener = Listener::start_with(socket, Security::Plain, Arc::new(toy), most).unwrap();
     Server { listener, addr, ended, waiting }
 }
