@@ -72,7 +72,9 @@ mod source;
 mod threads;
 mod transcript;
 
-pub use api_server::{ApiServer, ApiServerBuilder, Calls, Ending, Fault, Injected, Phase, ServedRequest};
+pub use api_server::{
+    ApiServer, ApiServerBuilder, Calls, Ending, Fault, Injected, Phase, ServedRequest, Snapshot,
+};
 pub use clock::ManualClock;
 pub use deadline::{Deadline, within, within_limit};
 pub use gate::{Gate, Pass};

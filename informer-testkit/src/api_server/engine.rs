@@ -14,11 +14,13 @@ use std::time::Duration;
 use informer_core::Clock;
 use informer_core::sync::{Monitor, Mutex, MutexGuard};
 
+use super::backlog::Backlog;
 use super::exchange::{Answer, Call};
 use super::memory::{History, Memory};
 use super::moment::Calendar;
 use super::names::Dice;
 use super::options::flag;
+use super::past::Snapshot;
 use super::resource::{Registry, Resource};
 use super::route::Route;
 use super::status::{Result, Status};
@@ -67,15 +69,30 @@ pub(super) struct Bell {
     pub(super) last: bool,
     /// The engine has stopped: the watch ends now.
     pub(super) stopped: bool,
+    pub(super) backlog: Backlog,
 }
 
 impl Engine {
     /// An engine with the namespaces that every cluster has.
     pub(super) fn new(clock: Arc<dyn Clock>, history: History) -> Arc<Self> {
+        let store = Store::new(history.changes);
+        let engine = Engine::with(clock, history, store, Arc::new(Registry::new()));
+        create::first_namespaces(&engine);
+        Arc::new(engine)
+    }
+
+    /// An engine that has what a snapshot has, with its past.
+    ///
+    /// What it has of the past it keeps until it is too much or forgotten by hand: nobody knows how old it is.
+    pub(super) fn restored(clock: Arc<dyn Clock>, history: History, snapshot: &Snapshot) -> Arc<Self> {
+        Arc::new(Engine::with(clock, history, snapshot.store.clone(), Arc::clone(&snapshot.registry)))
+    }
+
+    fn with(clock: Arc<dyn Clock>, history: History, store: Store, registry: Arc<Registry>) -> Self {
         let calendar = Calendar::new(&clock);
         let state = State {
-            store: Store::new(history.changes),
-            registry: Arc::new(Registry::new()),
+            store,
+            registry,
             dice: Dice::new(),
             bells: HashMap::new(),
             ahead: Vec::new(),
@@ -83,9 +100,13 @@ impl Engine {
             clock: Arc::clone(&clock),
             stopped: false,
         };
-        let engine = Engine { state: Mutex::new(state), clock, calendar, history };
-        create::first_namespaces(&engine);
-        Arc::new(engine)
+        Engine { state: Mutex::new(state), clock, calendar, history }
+    }
+
+    /// Everything there is now.
+    pub(super) fn snapshot(&self) -> Snapshot {
+        let state = self.lock();
+        Snapshot { store: state.store.clone(), registry: Arc::clone(&state.registry) }
     }
 
     /// Answers one request.
@@ -270,7 +291,7 @@ impl State {
         }
         let waiters = self.bells.get(storage).into_iter().flatten();
         for waiter in waiters.filter(|w| w.namespace.as_deref().is_none_or(|scope| scope == namespace)) {
-            waiter.ring(|_| ());
+            waiter.ring(|bell| bell.backlog.push(|| self.clock.now()));
         }
     }
 }

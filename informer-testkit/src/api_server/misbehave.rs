@@ -36,7 +36,8 @@ impl ApiServer {
     /// nothing. What was being sent is sent. Lasts until [`resume`](ApiServer::resume), through restarts too; a stop
     /// ends the waiting.
     ///
-    /// Objects can be read and written from Rust meanwhile; watches tell it afterwards.
+    /// Objects can be read and written from Rust meanwhile; watches tell it afterwards, or end, if it is more than a
+    /// thousand changes: they are slow watches then.
     ///
     /// ```
     /// let server = informer_testkit::ApiServer::start()?;

@@ -5,6 +5,7 @@
 
 mod about;
 mod access;
+mod backlog;
 mod body;
 mod builtin;
 mod control;
@@ -31,6 +32,7 @@ mod moment;
 mod names;
 mod openapi;
 mod options;
+mod past;
 mod patch;
 mod protobuf;
 mod representation;
@@ -57,6 +59,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 
+use informer_core::sync::Mutex;
 use informer_core::{Clock, Error, ErrorKind, Result, SystemClock};
 
 use access::Access;
@@ -67,6 +70,7 @@ use http::{Listener, Security, Service};
 use memory::History;
 
 pub use fault::{Calls, Fault, Injected, Phase};
+pub use past::Snapshot;
 pub use requests::{Ending, ServedRequest};
 
 /// A Kubernetes API server on loopback, in this process.
@@ -97,6 +101,17 @@ pub use requests::{Ending, ServedRequest};
 ///
 /// `api-accept` accepts connections and notices clients that have gone; `api-conn-N` serves one connection. All end,
 /// and are joined, in [`stop`](ApiServer::stop) and on drop.
+///
+/// # Limits
+///
+/// | what | how much | beyond it |
+/// |---|---|---|
+/// | connections, and threads for them | 512 | 503 and a close, at once; over TLS a close |
+/// | head of a request | 1 MiB, 1,024 fields | 431 and a close |
+/// | body of a request | 3 MiB | 413 and a close |
+/// | changes that wait for a watch | 1,000 | a watch that takes nothing for 100 ms of the server's clock meanwhile ends in good order |
+/// | changes that a resource remembers | 10,000 | 410 for versions before them |
+/// | requests that are remembered | 4,096 | the oldest are forgotten |
 pub struct ApiServer {
     engine: Arc<Engine>,
     listener: Listener,
@@ -206,7 +221,7 @@ impl ApiServer {
         self.stop();
         self.engine.compact();
         self.engine.resume();
-        self.listen()
+        self.replace(Arc::clone(&self.engine))
     }
 
     /// The same without its objects, as a cluster that was set up again: versions start from the bottom.
@@ -218,9 +233,14 @@ impl ApiServer {
     /// As [`stop`](ApiServer::stop).
     pub fn restart_empty(&mut self) -> Result<()> {
         self.stop();
-        self.engine = Engine::new(Arc::clone(&self.engine.clock), self.engine.history);
-        let front = Front { engine: Arc::clone(&self.engine), ..(*self.front).clone() };
-        self.front = Arc::new(front);
+        self.replace(Engine::new(Arc::clone(&self.engine.clock), self.engine.history))
+    }
+
+    /// Comes back, with this engine.
+    fn replace(&mut self, engine: Arc<Engine>) -> Result<()> {
+        self.front.follow(None);
+        self.engine = Arc::clone(&engine);
+        self.front = Arc::new(Front { engine, ..(*self.front).clone() });
         self.listen()
     }
 
@@ -238,6 +258,7 @@ impl ApiServer {
         // Before the engine: what ends from now on ends because of the stop.
         self.listener.close();
         self.engine.stop();
+        self.front.stop_replica();
         self.listener.stop();
     }
 }
@@ -311,7 +332,13 @@ impl ApiServerBuilder {
         let control = Arc::new(Control::new(Arc::clone(&clock)));
         let engine = Engine::new(clock, history);
         let (theirs, address_text) = (Arc::clone(&engine), address.to_string());
-        let front = Arc::new(Front { engine: theirs, access, control, address: address_text });
+        let front = Arc::new(Front {
+            engine: theirs,
+            access,
+            control,
+            replica: Arc::default(),
+            address: address_text,
+        });
         let listener = Arc::clone(&front).listen(socket, &security)?;
         Ok(ApiServer { engine, listener, front, security, address, url, authority })
     }
@@ -344,6 +371,8 @@ struct Front {
     engine: Arc<Engine>,
     access: Access,
     control: Arc<Control>,
+    /// Who answers what need not be the newest; none: the engine.
+    replica: Arc<Mutex<Option<Arc<Engine>>>>,
     /// Host and port, for discovery.
     address: String,
 }
@@ -374,6 +403,6 @@ impl Service for Front {
             .or_else(|| discovery::answer(&call, &registry, &self.address))
             .or_else(|| openapi::answer(&call, &registry))
             .or_else(|| reviews::answer(&call, &registry, &self.engine, &self.access));
-        own.map_or_else(|| self.engine.answer(&call), Answer::Whole)
+        own.map_or_else(|| self.engine_for(&call).answer(&call), Answer::Whole)
     }
 }

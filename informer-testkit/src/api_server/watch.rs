@@ -2,7 +2,8 @@
 //!
 //! A watch knows the revision up to which it has seen everything. It takes the changes after it in batches, under
 //! the lock as references, and selects and writes outside. A change reaches a watch with a selector as what it means
-//! for the selection: an object that begins to match is added, one that ceases to is deleted.
+//! for the selection: an object that begins to match is added, one that ceases to is deleted. A watch that takes nothing
+//! while too many changes wait for it is closed ([`backlog`](super::backlog)).
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -88,6 +89,7 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         form,
         headed: false,
         bell,
+        born: current,
         start: position,
         position,
         begins: options.initial_events && refusal.is_none() && (options.bookmarks || !initial.is_empty()),
@@ -127,6 +129,8 @@ struct Watch {
     bell: Arc<Monitor<Bell>>,
     /// Where it began. A bookmark tells that it has come further; until then there is none.
     start: u64,
+    /// The revision at which it was opened: its bell has counted every change after it.
+    born: u64,
     /// Everything up to this revision has been told, or is in `initial` or `ready`.
     position: u64,
     /// What was there when it was opened, still to be told.
@@ -157,6 +161,21 @@ impl Feed for Watch {
     }
 
     fn next(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
+        if self.bell.lock().backlog.is_too_long(self.engine.clock.now()) {
+            // What it has taken is still told.
+            self.over = true;
+            self.initial.clear();
+            self.end_of_initial = false;
+        }
+        let chunk = self.find(stop);
+        self.bell.lock().backlog.goes_on(self.engine.clock.now());
+        chunk
+    }
+}
+
+impl Watch {
+    /// The next chunk, once there is one.
+    fn find(&mut self, stop: &Stop) -> Option<Arc<[u8]>> {
         loop {
             if stop.is_set() {
                 return None;
@@ -197,9 +216,7 @@ impl Feed for Watch {
             }
         }
     }
-}
 
-impl Watch {
     /// Writes some of what was there when the watch was opened, and the bookmark after it.
     fn tell_initial(&mut self) {
         let mut size = self.ready.iter().map(|line| line.len()).sum::<usize>();
@@ -243,6 +260,12 @@ impl Watch {
             self.over = true;
             return Look::More;
         };
+        let in_scope = |change: &&Arc<Change>| {
+            let namespace = change.key().map_or("", |key| key.namespace.as_str());
+            self.born < change.revision && self.namespace.as_ref().is_none_or(|scope| scope == namespace)
+        };
+        let counted = news.changes.iter().filter(in_scope).count();
+        self.bell.lock().backlog.took(counted);
         for change in &news.changes {
             self.tell(change, shared);
         }

@@ -238,6 +238,26 @@ fn a_connection_is_accepted_and_never_spoken_to() {
 }
 
 #[test]
+fn a_slow_watch_is_closed_in_good_order_as_a_real_server_does() {
+    let (server, clock) = start();
+    let slow = server.fault(Fault::stall().on(Calls::watch("configmaps")).at(Phase::Live).after_events(1));
+    let mut wire = Wire::new(&server);
+    wire.get(WATCH, "").head();
+    create(&server, "first");
+    assert_eq!(wire.event()["object"]["metadata"]["name"], "first");
+    slow.wait_for_hits(1);
+    for number in 0..1_001 {
+        create(&server, &format!("map-{number}"));
+    }
+    clock.advance(Duration::from_millis(100));
+    slow.remove();
+    assert_eq!(wire.chunk(), None);
+    let watches = server.wait_for_endings(1, &Calls::watch("configmaps"));
+    assert_eq!(watches[0].ending(), Some(Ending::Complete));
+    assert_eq!(wire.ask("GET", "/healthz", "").text(), "ok", "the connection goes on");
+}
+
+#[test]
 fn faults_stay_through_a_restart() {
     let mut server = ApiServer::start().unwrap();
     let fault = server.fault(Fault::status(500).on(Calls::path("/version")));

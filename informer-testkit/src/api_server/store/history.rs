@@ -60,7 +60,7 @@ impl Change {
 }
 
 /// The objects of one storage.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Shelf {
     pub(super) objects: BTreeMap<Key, Arc<Object>>,
     history: VecDeque<Arc<Change>>,

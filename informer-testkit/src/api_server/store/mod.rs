@@ -23,8 +23,8 @@ use history::Shelf;
 /// The revision before anything was stored. Nobody can ask for its state: a real server has compacted it long since.
 const START: u64 = 1;
 
-/// Everything that is stored.
-#[derive(Debug)]
+/// Everything that is stored. A clone shares the objects and the changes.
+#[derive(Clone, Debug)]
 pub(super) struct Store {
     revision: u64,
     compacted: u64,

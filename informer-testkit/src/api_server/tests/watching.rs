@@ -1,9 +1,15 @@
 //! What watches tell, when, and how they end.
 
-use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
+use informer_core::Stop;
+use serde_json::{Value, json};
+
 use super::{Bench, MAPS, short};
+use crate::api_server::backlog::{BUFFER, PATIENCE};
+use crate::api_server::exchange::{Answer, Feed, Stream};
 
 /// Lets the watch that waits get its next bookmark or its end.
 fn advance(bench: &Bench, seconds: u64) {
@@ -253,4 +259,87 @@ fn whoever_waits_for_a_version_to_come_does_not_keep_the_engine_from_stopping() 
         list.join().unwrap()
     });
     assert_eq!(status, 504);
+}
+
+/// The chunks of a feed that has them ready, one at a time.
+fn feed(bench: &Bench, target: &str, accept: &str) -> Box<dyn Feed> {
+    let mut call = Bench::call("GET", target, "");
+    call.headers.push(("Accept".to_owned(), accept.to_owned()));
+    match bench.engine.answer(&call) {
+        Answer::Stream(Stream { feed, .. }) => feed,
+        Answer::Whole(whole) => panic!("no stream: {}", whole.status),
+    }
+}
+
+#[test]
+fn an_event_is_encoded_once_in_each_representation_however_many_watch() {
+    let bench = Bench::new();
+    let target = format!("{MAPS}?watch=1&resourceVersion={}", bench.revision());
+    let partial = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
+    let stop = Stop::new();
+    let mut feeds: Vec<_> = ["application/json", partial]
+        .iter()
+        .flat_map(|accept| (0..25).map(|_| feed(&bench, &target, accept)).collect::<Vec<_>>())
+        .collect();
+    bench.config_map("a", "1", "x");
+    let told: Vec<_> = feeds.iter_mut().map(|feed| feed.next(&stop).unwrap()).collect();
+    // Kept in `told`, no two of them can be in the same place unless they are the same.
+    let encodings: HashSet<_> = told.iter().map(|line| line.as_ptr()).collect();
+    assert_eq!((told.len(), encodings.len()), (50, 2));
+    // Selectors choose, but do not change what is told.
+    let selecting = format!("{target}&labelSelector=n%3D2");
+    let mut feeds: Vec<_> = (0..3).map(|_| feed(&bench, &selecting, "application/json")).collect();
+    bench.config_map("b", "2", "x");
+    let told: Vec<_> = feeds.iter_mut().map(|feed| feed.next(&stop).unwrap()).collect();
+    assert!(told.iter().all(|line| Arc::ptr_eq(line, &told[0])));
+}
+
+/// Reads so many events, with a pause after each chunk.
+fn take(bench: &Bench, feed: &mut Box<dyn Feed>, events: usize, pause: Duration) {
+    let mut told = 0;
+    while told < events {
+        let chunk = feed.next(&Stop::new()).unwrap_or_else(|| panic!("it ends after {told}"));
+        told += chunk.iter().filter(|byte| **byte == b'\n').count();
+        bench.clock.advance(pause);
+    }
+    assert_eq!(told, events);
+}
+
+#[test]
+fn a_watch_that_takes_nothing_while_its_buffer_is_full_is_closed_in_good_order() {
+    let bench = Bench::new();
+    let open = || feed(&bench, &format!("{MAPS}?watch=1&resourceVersion={}", bench.revision()), "");
+    let (mut slow, mut in_time) = (open(), open());
+    bench.config_map("first", "1", "x");
+    let mut never_asked = open();
+    take(&bench, &mut slow, 1, Duration::ZERO);
+    take(&bench, &mut in_time, 1, Duration::ZERO);
+    bench.done("POST", "/api/v1/namespaces", json!({"metadata": {"name": "elsewhere"}}));
+    for number in 0..BUFFER {
+        bench.config_map(&format!("map-{number}"), "1", "x");
+    }
+    // This is nothing to them.
+    bench.done("POST", "/api/v1/namespaces/elsewhere/configmaps", json!({"metadata": {"name": "o"}}));
+    let mut newest = open();
+    // Buffers that are full to the brim are not too full.
+    bench.clock.advance(10 * PATIENCE);
+    bench.config_map("last", "1", "x");
+    bench.clock.advance(PATIENCE - Duration::from_millis(1));
+    take(&bench, &mut in_time, BUFFER + 1, Duration::ZERO);
+    bench.clock.advance(Duration::from_millis(1));
+    assert!(slow.next(&Stop::new()).is_none(), "an end, and no error");
+    assert!(slow.next(&Stop::new()).is_none(), "which stays");
+    assert!(never_asked.next(&Stop::new()).is_none());
+    take(&bench, &mut newest, 1, Duration::ZERO);
+}
+
+#[test]
+fn a_watch_that_takes_something_now_and_then_is_kept_however_far_behind_it_is() {
+    let bench = Bench::new();
+    let target = format!("{MAPS}?watch=1&resourceVersion={}", bench.revision());
+    let mut steady = feed(&bench, &target, "");
+    for number in 0..3 * BUFFER {
+        bench.config_map(&format!("map-{number}"), "1", "x");
+    }
+    take(&bench, &mut steady, 3 * BUFFER, PATIENCE - Duration::from_millis(1));
 }
