@@ -114,6 +114,11 @@ k create -f pod.yaml
 k create configmap made --from-literal=a=1 --from-literal=b=2
 k create secret generic hidden --from-literal=password=x
 k create deployment made --image=nginx --replicas=3
+k autoscale deployment made --min=2 --max=5 --cpu-percent=50
+k get hpa
+k get hpa.v1.autoscaling made -o jsonpath='{.spec}{"\n"}'
+k auth can-i create pods
+k auth can-i get /version
 k create -f lease.yaml
 k create -f node.yaml
 k get nodes kubectl-session-node

@@ -3,7 +3,9 @@
 //!
 //! [`suite::run`] runs the cases against anything that is a [`suite::TestCluster`].
 
+pub mod cells;
 mod embedded;
+pub mod exchange;
 mod real_server;
 pub mod suite;
 

@@ -126,6 +126,15 @@ impl RealServer {
         RealServer::start_with([] as [&str; 0])
     }
 
+    /// Whether [`start`](RealServer::start) would take seconds: there is Go, and the server has been built.
+    ///
+    /// # Blocking
+    /// While a shell looks for it.
+    #[must_use]
+    pub fn is_built() -> bool {
+        build(&["--built"]).is_ok()
+    }
+
     /// As [`start`](RealServer::start), with further flags of kube-apiserver, as `--watch-cache=false`.
     ///
     /// # Errors
@@ -134,7 +143,7 @@ impl RealServer {
     /// # Blocking
     /// As [`start`](RealServer::start).
     pub fn start_with(flags: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, StartError> {
-        let binary = build()?;
+        let binary = build(&[])?;
         let dir = tempfile::Builder::new()
             .prefix("informer-real-server-")
             .tempdir()
@@ -288,9 +297,14 @@ impl fmt::Display for StartError {
 impl std::error::Error for StartError {}
 
 /// Runs `build.sh`: the path of the binary.
-fn build() -> Result<PathBuf, StartError> {
+fn build(options: &[&str]) -> Result<PathBuf, StartError> {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("real-server").join("build.sh");
-    let output = Command::new("sh").arg(&script).stdin(Stdio::null()).output().map_err(failed("build.sh"))?;
+    let output = Command::new("sh")
+        .arg(&script)
+        .args(options)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(failed("build.sh"))?;
     let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
     match output.status.code() {
         Some(0) => Ok(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim())),

@@ -34,6 +34,16 @@ impl Access {
         found.map(|(token, _)| &**token)
     }
 
+    /// Whose a token is.
+    pub(super) fn user_of(&self, token: &str) -> Option<&str> {
+        self.tokens.iter().find(|(known, _)| known == token).map(|(_, user)| &**user)
+    }
+
+    /// Whether a user may do anything, which is to do everything.
+    pub(super) fn may(&self, user: &str) -> bool {
+        self.tokens.is_empty() || self.tokens.iter().any(|(_, known)| known == user)
+    }
+
     /// Who asks; `None` where nobody has to say.
     ///
     /// # Errors
@@ -49,9 +59,8 @@ impl Access {
         let Some((_, said)) = said else {
             return anonymous(call).map(|()| None); // a scheme that is not spoken here says nothing
         };
-        let known = self.tokens.iter().find(|(token, _)| token == said.trim());
-        known
-            .map(|(_, user)| Some(user.clone()))
+        self.user_of(said.trim())
+            .map(|user| Some(user.to_owned()))
             .ok_or_else(|| Status::new(401, "Unauthorized", "Unauthorized"))
     }
 }
@@ -71,6 +80,7 @@ fn anonymous(call: &Call) -> Result<()> {
     };
     let mut status = Status::new(403, "Forbidden", message);
     status.details = Some(Details::default());
+    status.of_rights = true;
     Err(status)
 }
 
@@ -134,6 +144,7 @@ impl<'a> Attributes<'a> {
         let mut status = Status::new(403, "Forbidden", message);
         let (name, group) = ((*name).to_owned(), (*group).to_owned());
         status.details = Some(Details { name, group, kind: (*resource).to_owned(), ..Details::default() });
+        status.of_rights = true;
         status
     }
 }

@@ -24,7 +24,7 @@ const NAMES: usize = 8;
 
 /// Answers a creation.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     let resource = &route.resource;
     check_write(call, "CreateOptions")?;
     let mut value = body::object(call, route)?;
@@ -92,7 +92,7 @@ pub(super) fn prepare(
     check(resource, &value)?;
     managed::created(write, &mut value);
     defaults::fill_status(resource, &mut value);
-    defaults::fill_empty(resource, &mut value);
+    defaults::fill_empty(resource, &mut value, &write.time);
     defaults::fill_address(resource, &mut value, state.store.revision());
     Ok(value)
 }

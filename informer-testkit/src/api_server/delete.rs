@@ -34,7 +34,7 @@ const KIND: &str = "DeleteOptions";
 
 /// Answers a deletion.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     let options = Options::parse(call)?;
     let resource = &route.resource;
     let key = Key::new(route.namespace.as_deref().unwrap_or_default(), name);
@@ -62,7 +62,7 @@ pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) ->
 
 /// Answers a deletion of everything that a list would give.
 pub(super) fn answer_collection(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
-    let form = Representation::of(call, Asked::Several)?;
+    let form = Representation::of(call, Asked::Several, &route.resource)?;
     let options = Options::parse(call)?;
     let resource = &route.resource;
     let selector =

@@ -25,7 +25,7 @@ pub(super) fn answer(call: &Call, registry: &Registry, address: &str) -> Option<
     let root = |group: &'static str, document: fn(&Catalogue<'_>, &str) -> Vec<u8>| {
         let media = negotiate(call.header("accept"));
         match media {
-            None => Status::not_acceptable().answer(),
+            None => Status::not_acceptable(false).answer(),
             Some(Media::Legacy) => plain(document(&all, address)),
             Some(Media::Aggregated) => aggregated(call, &all, group),
         }
@@ -259,22 +259,48 @@ fn told_resource(resource: &Resource) -> Vec<ToldResource<'_>> {
         categories: &resource.categories,
         storage_version_hash: resource.storage_version_hash,
     }];
-    told.extend(resource.subresources.iter().map(|subresource| {
-        let scale = subresource == "scale";
-        ToldResource {
-            name: format!("{}/{subresource}", resource.plural),
-            singular_name: "",
-            namespaced: resource.namespaced,
-            group: if scale { "autoscaling" } else { "" },
-            version: if scale { "v1" } else { "" },
-            kind: if scale { "Scale" } else { &resource.kind },
-            verbs: subresource_verbs(subresource),
-            short_names: &[],
-            categories: &[],
-            storage_version_hash: "",
-        }
+    told.extend(subresources(resource).into_iter().map(|subresource| ToldResource {
+        name: format!("{}/{}", resource.plural, subresource.name),
+        singular_name: "",
+        namespaced: resource.namespaced,
+        group: subresource.group,
+        version: subresource.version,
+        kind: subresource.kind,
+        verbs: subresource.verbs,
+        short_names: &[],
+        categories: &[],
+        storage_version_hash: "",
     }));
     told
+}
+
+/// A subresource as discovery tells of it.
+struct Part<'a> {
+    name: &'a str,
+    /// Empty, as the version: that of the resource.
+    group: &'a str,
+    version: &'a str,
+    kind: &'a str,
+    verbs: &'a [&'a str],
+}
+
+/// Those that are served and those that are not, by name.
+fn subresources(resource: &Resource) -> Vec<Part<'_>> {
+    let served = resource.subresources.iter().map(|name| {
+        let (group, version, kind) =
+            if name == "scale" { ("autoscaling", "v1", "Scale") } else { ("", "", &*resource.kind) };
+        Part { name, group, version, kind, verbs: subresource_verbs(name) }
+    });
+    let others = resource.others.iter().map(|other| Part {
+        name: other.name,
+        group: other.group,
+        version: other.version,
+        kind: other.kind,
+        verbs: other.verbs,
+    });
+    let mut parts: Vec<Part<'_>> = served.chain(others).collect();
+    parts.sort_by_key(|part| part.name);
+    parts
 }
 
 fn subresource_verbs(subresource: &str) -> &'static [&'static str] {
@@ -380,17 +406,18 @@ impl<'a> ItemResource<'a> {
         // Built-in kinds leave group and version to the document.
         let (group, version): (&str, &str) =
             if resource.custom { (&resource.group, &resource.version) } else { ("", "") };
-        let kind = || ResponseKind { group, version, kind: &resource.kind };
-        let scale = ResponseKind { group: "autoscaling", version: "v1", kind: "Scale" };
-        let mut scale = Some(scale);
-        let subresources = resource.subresources.iter().map(|subresource| ItemSubresource {
-            subresource,
-            response_kind: if subresource == "scale" { scale.take() } else { None }.unwrap_or_else(kind),
-            verbs: subresource_verbs(subresource),
+        let subresources = subresources(resource).into_iter().map(|part| ItemSubresource {
+            subresource: part.name,
+            response_kind: if part.group.is_empty() {
+                ResponseKind { group, version, kind: part.kind }
+            } else {
+                ResponseKind { group: part.group, version: part.version, kind: part.kind }
+            },
+            verbs: part.verbs,
         });
         ItemResource {
             resource: &resource.plural,
-            response_kind: kind(),
+            response_kind: ResponseKind { group, version, kind: &resource.kind },
             scope: if resource.namespaced { "Namespaced" } else { "Cluster" },
             singular_resource: &resource.singular,
             verbs: resource.verbs,

@@ -9,12 +9,14 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use informer_core::Clock;
 use informer_core::sync::{Monitor, Mutex, MutexGuard};
 
 use super::backlog::Backlog;
 use super::exchange::{Answer, Call};
+use super::memory::{History, Memory};
 use super::moment::Calendar;
 use super::names::Dice;
 use super::options::flag;
@@ -25,11 +27,15 @@ use super::status::{Result, Status};
 use super::store::{Key, News, Object, Store};
 use super::{create, custom, delete, get, list, patch, update, watch};
 
+/// How long a request waits for a version that is not there yet, as in a real server.
+const PATIENCE: Duration = Duration::from_secs(3);
+
 /// The API server below HTTP.
 pub(super) struct Engine {
     state: Mutex<State>,
     pub(super) clock: Arc<dyn Clock>,
     calendar: Calendar,
+    pub(super) history: History,
 }
 
 /// What the lock guards.
@@ -39,6 +45,9 @@ pub(super) struct State {
     pub(super) dice: Dice,
     /// By storage: who waits for its changes.
     bells: HashMap<String, Vec<Waiter>>,
+    /// Who waits for a version that is not there yet.
+    ahead: Vec<Weak<Monitor<Bell>>>,
+    memory: Memory,
     clock: Arc<dyn Clock>,
     stopped: bool,
 }
@@ -65,28 +74,33 @@ pub(super) struct Bell {
 
 impl Engine {
     /// An engine with the namespaces that every cluster has.
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
-        let engine = Engine::with(clock, Store::new(), Arc::new(Registry::new()));
+    pub(super) fn new(clock: Arc<dyn Clock>, history: History) -> Arc<Self> {
+        let store = Store::new(history.changes);
+        let engine = Engine::with(clock, history, store, Arc::new(Registry::new()));
         create::first_namespaces(&engine);
         Arc::new(engine)
     }
 
     /// An engine that has what a snapshot has, with its past.
-    pub(super) fn restored(clock: Arc<dyn Clock>, snapshot: &Snapshot) -> Arc<Self> {
-        Arc::new(Engine::with(clock, snapshot.store.clone(), Arc::clone(&snapshot.registry)))
+    ///
+    /// What it has of the past it keeps until it is too much or forgotten by hand: nobody knows how old it is.
+    pub(super) fn restored(clock: Arc<dyn Clock>, history: History, snapshot: &Snapshot) -> Arc<Self> {
+        Arc::new(Engine::with(clock, history, snapshot.store.clone(), Arc::clone(&snapshot.registry)))
     }
 
-    fn with(clock: Arc<dyn Clock>, store: Store, registry: Arc<Registry>) -> Self {
+    fn with(clock: Arc<dyn Clock>, history: History, store: Store, registry: Arc<Registry>) -> Self {
         let calendar = Calendar::new(&clock);
         let state = State {
             store,
             registry,
             dice: Dice::new(),
             bells: HashMap::new(),
+            ahead: Vec::new(),
+            memory: Memory::new(history.age),
             clock: Arc::clone(&clock),
             stopped: false,
         };
-        Engine { state: Mutex::new(state), clock, calendar }
+        Engine { state: Mutex::new(state), clock, calendar, history }
     }
 
     /// Everything there is now.
@@ -101,19 +115,28 @@ impl Engine {
     }
 
     fn try_answer(self: &Arc<Self>, call: &Call) -> Result<Answer> {
+        self.forget_old();
         let route = Route::parse(&self.registry(), &call.path)?;
+        let mut answer = self.routed(call, &route).unwrap_or_else(|status| Answer::Whole(status.answer()));
+        if !route.resource.warning.is_empty() {
+            answer.headers().push(("Warning", format!("299 - \"{}\"", route.resource.warning)));
+        }
+        Ok(answer)
+    }
+
+    fn routed(self: &Arc<Self>, call: &Call, route: &Route) -> Result<Answer> {
         let allowed = |verb: &str| route.resource.verbs.contains(&verb);
         let whole = match (call.method.as_str(), &route.name, route.subresource.as_str()) {
-            ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, &route),
-            ("GET", None, _) => list::answer(self, call, &route)?,
+            ("GET", None, _) if flag(call, "watch") => return watch::answer(self, call, route),
+            ("GET", None, _) => list::answer(self, call, route)?,
             // One object is got, whatever is said of watching it.
-            ("GET", Some(name), _) => get::answer(self, call, &route, name)?,
-            ("POST", None, _) if route.is_one_collection() => create::answer(self, call, &route)?,
-            ("PUT", Some(name), _) => update::answer(self, call, &route, name)?,
-            ("PATCH", Some(name), _) => patch::answer(self, call, &route, name)?,
-            ("DELETE", Some(name), "") => delete::answer(self, call, &route, name)?,
+            ("GET", Some(name), _) => get::answer(self, call, route, name)?,
+            ("POST", None, _) if route.is_one_collection() => create::answer(self, call, route)?,
+            ("PUT", Some(name), _) => update::answer(self, call, route, name)?,
+            ("PATCH", Some(name), _) => patch::answer(self, call, route, name)?,
+            ("DELETE", Some(name), "") => delete::answer(self, call, route, name)?,
             ("DELETE", None, _) if allowed("deletecollection") && route.is_one_collection() => {
-                delete::answer_collection(self, call, &route)?
+                delete::answer_collection(self, call, route)?
             }
             _ => return Err(Status::method_not_allowed()),
         };
@@ -126,6 +149,9 @@ impl Engine {
         state.stopped = true;
         for waiter in state.bells.values().flatten() {
             waiter.ring(|bell| bell.stopped = true);
+        }
+        for bell in &state.ahead {
+            ring(bell, |bell| bell.stopped = true);
         }
     }
 
@@ -152,6 +178,51 @@ impl Engine {
         let mut state = self.lock();
         let revision = state.store.revision();
         state.store.compact(revision);
+    }
+
+    /// Forgets what has become too old since anybody asked.
+    fn forget_old(&self) {
+        if self.history.age.is_none() {
+            return;
+        }
+        let now = self.clock.now();
+        let mut state = self.lock();
+        if let Some(revision) = state.memory.forget(now) {
+            state.store.compact(revision);
+        }
+    }
+
+    /// Waits until the store has come to `revision`.
+    ///
+    /// # Errors
+    /// 504 if it has not within three seconds, or the engine stops.
+    pub(super) fn reach(&self, revision: u64) -> Result<()> {
+        let bell = {
+            let mut state = self.lock();
+            if revision <= state.store.revision() {
+                return Ok(());
+            }
+            let bell = Arc::new(Monitor::new(Bell { stopped: state.stopped, ..Bell::default() }));
+            state.ahead.retain(|waiting| waiting.strong_count() > 0);
+            state.ahead.push(Arc::downgrade(&bell));
+            bell
+        };
+        let until = self.clock.now().checked_add(PATIENCE);
+        loop {
+            let in_time = {
+                let mut told = bell.lock();
+                told.rung = told.rung || told.stopped;
+                while !told.rung && bell.wait_until(&mut told, &self.clock, until) {}
+                std::mem::take(&mut told.rung) && !told.stopped
+            };
+            let current = self.lock().store.revision();
+            if revision <= current {
+                return Ok(());
+            }
+            if !in_time {
+                return Err(Status::too_large(revision, current));
+            }
+        }
     }
 
     /// The time of day.
@@ -195,7 +266,7 @@ impl State {
             }
             Object::new(value, revision, resource.custom, &paths)
         });
-        self.ring(&resource.storage, &object.key.namespace);
+        self.changed(&resource.storage, &object.key.namespace);
         custom::after_put(self, resource, &object);
         object
     }
@@ -203,7 +274,7 @@ impl State {
     /// Removes an object, and answers its last state, told at the revision of the removal.
     pub(super) fn remove(&mut self, resource: &Resource, key: &Key) -> Option<Object> {
         let (old, revision) = self.store.remove(&resource.storage, key)?;
-        self.ring(&resource.storage, &key.namespace);
+        self.changed(&resource.storage, &key.namespace);
         custom::after_remove(self, resource, &old);
         delete::after_remove(self, &key.namespace);
         Some(old.at(revision, resource.custom))
@@ -219,7 +290,13 @@ impl State {
         }
     }
 
-    fn ring(&self, storage: &str, namespace: &str) {
+    /// Tells everybody of a change that has just been made.
+    fn changed(&mut self, storage: &str, namespace: &str) {
+        let clock = &self.clock;
+        self.memory.mark(|| clock.now(), self.store.revision());
+        for bell in &self.ahead {
+            ring(bell, |_| ());
+        }
         let waiters = self.bells.get(storage).into_iter().flatten();
         for waiter in waiters.filter(|w| w.namespace.as_deref().is_none_or(|scope| scope == namespace)) {
             waiter.ring(|bell| bell.backlog.push(|| self.clock.now()));
@@ -229,13 +306,17 @@ impl State {
 
 impl Waiter {
     fn ring(&self, with: impl FnOnce(&mut Bell)) {
-        if let Some(bell) = self.bell.upgrade() {
-            let mut state = bell.lock();
-            state.rung = true;
-            with(&mut state);
-            drop(state);
-            bell.notify_all();
-        }
+        ring(&self.bell, with);
+    }
+}
+
+fn ring(bell: &Weak<Monitor<Bell>>, with: impl FnOnce(&mut Bell)) {
+    if let Some(bell) = bell.upgrade() {
+        let mut state = bell.lock();
+        state.rung = true;
+        with(&mut state);
+        drop(state);
+        bell.notify_all();
     }
 }
 

@@ -53,6 +53,15 @@ pub(super) enum Answer {
     Stream(Stream),
 }
 
+impl Answer {
+    /// Without the length, the date and whatever belongs to the connection.
+    pub(super) fn headers(&mut self) -> &mut Vec<(&'static str, String)> {
+        match self {
+            Answer::Whole(Whole { headers, .. }) | Answer::Stream(Stream { headers, .. }) => headers,
+        }
+    }
+}
+
 /// An answer that is complete.
 pub(super) struct Whole {
     pub(super) status: u16,

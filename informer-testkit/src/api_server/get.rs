@@ -16,16 +16,11 @@ use super::{convert, scale, store, table};
 
 /// Answers a get.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     let key = Key::new(route.namespace.as_deref().unwrap_or_default(), name);
     let wanted = wanted(call)?;
-    let (object, current) = {
-        let state = engine.lock();
-        (state.store.get(&route.resource.storage, &key).cloned(), state.store.revision())
-    };
-    if wanted > current {
-        return Err(Status::too_large(wanted, current));
-    }
+    engine.reach(wanted)?;
+    let object = engine.lock().store.get(&route.resource.storage, &key).cloned();
     let object = object.ok_or_else(|| Status::not_found(&route.resource, name))?;
     if route.subresource == "scale" {
         return Ok(json_answer(200, scale::of(&object).to_string().into_bytes()));
@@ -68,6 +63,7 @@ pub(super) fn write(
             write_full(&seen_body(resource, object), Some(&type_fields(resource)), out);
         }
         Representation::Metadata => write_partial(object.metadata(), out),
+        Representation::Unfit => {} // watches alone have it
         Representation::Table(include) => {
             let metadata = json!({"resourceVersion": object.revision.to_string()});
             let rows = [tree(resource, object)];

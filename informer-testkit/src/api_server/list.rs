@@ -21,78 +21,88 @@ use super::token::Token;
 
 /// Answers a list.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route) -> Result<Whole> {
-    let form = Representation::of(call, Asked::Several)?;
+    let form = Representation::of(call, Asked::Several, &route.resource)?;
     let options = ListOptions::parse(call)?;
     let selector =
         Selector::parse(&route.resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
+    let asked = Asking::of(&options, route)?;
+    engine.reach(asked.ahead)?;
     let page = {
         let state = engine.lock();
-        page(&state.store, route, &options, &selector)?
+        page(&state.store, route, asked, &selector)?
     };
     let next = next(route, &page);
     let remaining = (selector.is_empty() && page.remaining > 0).then_some(page.remaining);
     Ok(json_answer(200, body(engine, form, &route.resource, &page, &next, remaining)))
 }
 
-/// The objects that a list asks for.
-fn page(store: &Store, route: &Route, options: &ListOptions, selector: &Selector) -> Result<Page> {
-    let storage = &*route.resource.storage;
-    let current = store.revision();
-    let (mut at, mut after, mut limit) = (None, None, options.limit);
-    if options.next.is_empty() {
-        at = wanted(options, current)?;
-        if options.resource_version == "0" {
-            limit = 0; // what is cached is given whole
+/// What a list asks for.
+struct Asking {
+    /// The version that must be there before it can be answered; 0: any.
+    ahead: u64,
+    /// The exact version; `None`: the newest will do.
+    at: Option<u64>,
+    /// The last object of the page before.
+    after: Option<Key>,
+    limit: usize,
+}
+
+impl Asking {
+    fn of(options: &ListOptions, route: &Route) -> Result<Self> {
+        // What is cached is given whole.
+        let limit = if options.resource_version == "0" { 0 } else { options.limit };
+        let limit = if limit == 0 { usize::MAX } else { limit };
+        if options.next.is_empty() {
+            let (wanted, exact) = wanted(options)?;
+            return Ok(Asking { ahead: wanted, at: exact.then_some(wanted), after: None, limit });
         }
-        if at.is_some_and(|at| !store.remembers(storage, at)) {
-            return Err(Status::list_too_old());
-        }
-    } else {
+        let token = Token::parse(&options.next, route.namespace.as_deref())?;
         if !matches!(options.resource_version.as_str(), "" | "0") {
             return Err(Status::bad_request(
                 "specifying resource version is not allowed when using continue",
             ));
         }
-        let token = Token::parse(&options.next, route.namespace.as_deref())?;
         // A version of -1 is of a token that was given for one too old: the rest, as it is now.
-        if let Some(revision) = token.revision {
-            if revision > current {
-                return Err(Status::too_large(revision, current));
-            }
-            if !store.remembers(storage, revision) {
-                let token = Token { revision: None, after: token.after };
-                return Err(Status::continue_too_old(token.text(route.namespace.as_deref())));
-            }
-            at = Some(revision);
-        }
-        after = Some(token.after);
+        let ahead = token.revision.unwrap_or_default();
+        Ok(Asking { ahead, at: token.revision, after: Some(token.after), limit })
     }
-    let limit = if limit == 0 { usize::MAX } else { limit };
+}
+
+/// The objects that a list asks for.
+fn page(store: &Store, route: &Route, asking: Asking, selector: &Selector) -> Result<Page> {
+    let storage = &*route.resource.storage;
     let namespace = route.namespace.as_deref();
+    let Asking { at, after, limit, .. } = asking;
+    if at.is_some_and(|at| !store.remembers(storage, at)) {
+        return Err(match after {
+            None => Status::list_too_old(),
+            Some(after) => Status::continue_too_old(Token { revision: None, after }.text(namespace)),
+        });
+    }
+    // One name is looked up, and nothing comes after it.
+    let single = namespace.is_some() || !route.resource.namespaced;
+    let limit = if selector.names_one() && single { usize::MAX } else { limit };
     Ok(store.page(storage, namespace, at, after.as_ref(), limit, |object| selector.matches(object)))
 }
 
-/// The exact version that a list asks for; `None`: the newest will do.
-fn wanted(options: &ListOptions, current: u64) -> Result<Option<u64>> {
+/// The version that a list asks for, and whether it is to be exactly that one.
+fn wanted(options: &ListOptions) -> Result<(u64, bool)> {
     let text = options.resource_version.as_str();
     if text.is_empty() {
-        return Ok(None);
+        return Ok((0, false));
     }
     let wanted = version(text).map_err(|why| {
         Status::bad_request(format!(
             "invalid resource version: resourceVersion: Invalid value: {text:?}: {why}"
         ))
     })?;
-    if wanted > current {
-        return Err(Status::too_large(wanted, current));
-    }
     // Without a word on how to match, a limited list is one at exactly the version.
     let exact = match options.version_match {
         Some(Match::Exact) => true,
         Some(Match::NotOlderThan) => false,
         None => options.limit > 0 && wanted > 0,
     };
-    Ok(exact.then_some(wanted))
+    Ok((wanted, exact))
 }
 
 /// The token for what comes after a page; empty after the last.
@@ -172,6 +182,9 @@ pub(super) fn body(
 
 fn write_items(form: Representation, resource: &Resource, objects: &[Arc<Object>], out: &mut Vec<u8>) {
     let types = type_fields(resource);
+    if objects.is_empty() && form == Representation::Metadata {
+        return out.extend_from_slice(b"\"items\":null"); // as a real server tells it
+    }
     // Items of built-in lists leave out what the list says.
     let types = resource.custom.then_some(types.as_str());
     out.extend_from_slice(b"\"items\":[");

@@ -1,7 +1,8 @@
 //! `metadata.managedFields`: who wrote which field, in the form of a real server.
 //!
 //! A field belongs to whoever wrote its present value last; that is what updates and patches need. Where a real server
-//! knows the types of all fields, this one knows the names of the few maps and lists that are not written as one.
+//! knows the types of all fields, this one knows the names of the few lists and maps that are written as one, and what
+//! an object has though nobody has said anything: a map in it belongs to nobody.
 
 use serde_json::{Map, Value, json};
 
@@ -10,31 +11,22 @@ use super::convert;
 use super::merge_keys;
 use super::resource::Resource;
 
-/// Maps of built-in objects whose entries belong to several writers, and which are fields themselves.
-const MAPS: &[&str] = &[
-    "annotations",
-    "binaryData",
-    "conversion",
-    "data",
-    "labels",
-    "limits",
-    "matchLabels",
-    "requests",
-    "resources",
-    "rollingUpdate",
-    "stringData",
-];
-
 /// Objects that are written as one.
 const ATOMIC: &[&str] = &[
     "configMapKeyRef",
     "fieldRef",
     "involvedObject",
+    "namespaceSelector",
     "nodeSelector",
+    "podSelector",
     "regarding",
+    "roleRef",
     "secretKeyRef",
     "selector",
 ];
+
+/// What is written as one in objects of one resource, though others have maps or lists of that name.
+const ATOMIC_IN: &[(&str, &str)] = &[("controllerrevisions", "data"), ("endpointslices", "ports")];
 
 /// Who writes, and when.
 #[derive(Clone, Debug)]
@@ -43,10 +35,15 @@ pub(super) struct Write {
     api_version: String,
     subresource: String,
     pub(super) time: String,
+    plural: String,
     custom: bool,
     has_status: bool,
+    /// The maps of an object of which nobody has said anything.
+    empty: Value,
     /// Whether top-level fields have other names than they are stored under.
     renamed: bool,
+    /// Whether it is an autoscaler of v1, whose fields are others than what is stored.
+    old_autoscaler: bool,
 }
 
 impl Write {
@@ -56,16 +53,36 @@ impl Write {
             api_version: resource.api_version(),
             subresource: subresource.to_owned(),
             time,
+            plural: resource.plural.to_string(),
             custom: resource.custom,
             has_status: resource.has("status"),
+            empty: convert::stored_names(resource, maps(&resource.empty())),
             renamed: convert::differs(resource),
+            old_autoscaler: convert::is_old_autoscaler(resource),
         }
+    }
+
+    fn is_atomic(&self, key: &str) -> bool {
+        // What an autoscaler scales is one thing in the first version and three in the second.
+        let scaled = key == "scaleTargetRef" && self.api_version == "autoscaling/v1";
+        !self.custom && (scaled || ATOMIC.contains(&key) || ATOMIC_IN.contains(&(self.plural.as_str(), key)))
+    }
+}
+
+/// A tree without its plain values.
+fn maps(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let kept = map.iter().filter(|(_, value)| value.is_object() || value.is_null());
+            Value::Object(kept.map(|(name, value)| (name.clone(), maps(value))).collect())
+        }
+        _ => Value::Null,
     }
 }
 
 /// Notes that everything in a new object is its creator's.
 pub(super) fn created(write: &Write, value: &mut Value) {
-    let fields = fields(write, None, value);
+    let fields = fields(write, Some(&write.empty), value);
     if !fields.is_empty() {
         let entry = entry(write, fields);
         meta_mut(value).insert("managedFields".to_owned(), Value::Array(vec![entry]));
@@ -77,6 +94,11 @@ pub(super) fn changed(write: &Write, before: &Value, after: &mut Value) {
     let written = fields(write, Some(before), after);
     let all = fields(write, None, after);
     let known = before.pointer("/metadata/managedFields").and_then(Value::as_array);
+    if known.is_none_or(Vec::is_empty) {
+        // Of an object that nobody has had a field of, nobody gets one.
+        meta_mut(after).remove("managedFields");
+        return;
+    }
     let mut entries: Vec<Value> = Vec::new();
     let mut mine = Map::new();
     for known in known.into_iter().flatten() {
@@ -104,10 +126,8 @@ pub(super) fn changed(write: &Write, before: &Value, after: &mut Value) {
         if let (true, Some(old)) = (written.is_empty() && !before_it.is_empty(), old) {
             entry["time"] = old.get("time").cloned().unwrap_or_default();
         }
-        // Where it stood, if it is not new.
-        let place = known.and_then(|known| known.iter().position(|entry| is_of(entry, write)));
-        let place = place.unwrap_or(entries.len()).min(entries.len());
-        entries.insert(place, entry);
+        entries.push(entry);
+        entries.sort_by_key(place);
     }
     let metadata = meta_mut(after);
     if entries.is_empty() {
@@ -137,8 +157,19 @@ fn entry(write: &Write, fields: Map<String, Value>) -> Value {
     entry
 }
 
+/// Where an entry stands among others: the oldest first.
+fn place(entry: &Value) -> [String; 4] {
+    ["time", "manager", "apiVersion", "subresource"]
+        .map(|field| entry.get(field).and_then(Value::as_str).unwrap_or_default().to_owned())
+}
+
 /// The fields of `new` that `old` does not have or has otherwise; without `old`, all of them.
 fn fields(write: &Write, old: Option<&Value>, new: &Value) -> Map<String, Value> {
+    if write.old_autoscaler {
+        let write = Write { old_autoscaler: false, ..write.clone() };
+        let old = old.map(convert::seen_autoscaler);
+        return fields(&write, old.as_ref(), &convert::seen_autoscaler(new));
+    }
     let mut fields = Map::new();
     for (key, value) in new.as_object().into_iter().flatten() {
         let of_status = key == "status" && write.has_status;
@@ -182,9 +213,9 @@ fn insert(write: &Write, key: &str, old: Option<&Value>, new: &Value, fields: &m
 /// The fields inside of `new` that differ; an empty map means the value itself, `None` nothing.
 fn difference(write: &Write, key: &str, old: Option<&Value>, new: &Value) -> Option<Map<String, Value>> {
     match new {
-        Value::Object(map) if !map.is_empty() && (write.custom || !ATOMIC.contains(&key)) => {
+        Value::Object(map) if !map.is_empty() && !write.is_atomic(key) => {
             let mut inner = Map::new();
-            if old.is_none() && (write.custom || MAPS.contains(&key)) {
+            if old.is_none() {
                 inner.insert(".".to_owned(), json!({}));
             }
             for (key, value) in map {
@@ -192,7 +223,9 @@ fn difference(write: &Write, key: &str, old: Option<&Value>, new: &Value) -> Opt
             }
             (!inner.is_empty()).then_some(inner)
         }
-        Value::Array(items) if !items.is_empty() && !write.custom => list_difference(write, key, old, items),
+        Value::Array(items) if !items.is_empty() && !write.custom && !write.is_atomic(key) => {
+            list_difference(write, key, old, items)
+        }
         _ => (old != Some(new)).then(Map::new),
     }
 }
@@ -205,10 +238,11 @@ fn list_difference(
 ) -> Option<Map<String, Value>> {
     let olds = old.and_then(Value::as_array);
     let mut inner = Map::new();
-    if old.is_none() && key != "containers" {
+    if old.is_none() {
         inner.insert(".".to_owned(), json!({}));
     }
-    if merge_keys::is_set(key) {
+    // The second is one to who writes it, though patches replace it.
+    if merge_keys::is_set(key) || key == "volumeLifecycleModes" {
         for item in items {
             if !olds.is_some_and(|olds| olds.contains(item)) {
                 inner.insert(format!("v:{item}"), json!({}));

@@ -8,8 +8,8 @@ use serde_json::Value;
 const KEYS: &[(&str, &str)] = &[
     ("addresses", "type"),
     ("conditions", "type"),
-    ("containerStatuses", "name"),
     ("containers", "name"),
+    ("drivers", "name"),
     ("env", "name"),
     ("ephemeralContainers", "name"),
     ("hostAliases", "ip"),

@@ -8,7 +8,6 @@ mod access;
 mod backlog;
 mod body;
 mod builtin;
-mod compaction;
 mod control;
 mod convert;
 mod create;
@@ -26,6 +25,7 @@ mod http;
 mod kubeconfig;
 mod list;
 mod managed;
+mod memory;
 mod merge_keys;
 mod misbehave;
 mod moment;
@@ -38,6 +38,7 @@ mod protobuf;
 mod representation;
 mod requests;
 mod resource;
+mod reviews;
 mod route;
 mod scale;
 mod schema;
@@ -66,6 +67,7 @@ use control::Control;
 use engine::Engine;
 use exchange::{Answer, Call};
 use http::{Listener, Security, Service};
+use memory::History;
 
 pub use fault::{Calls, Fault, Injected, Phase};
 #[cfg(any(test, feature = "fuzz-internals"))]
@@ -110,7 +112,7 @@ pub use requests::{Ending, ServedRequest};
 /// | head of a request | 1 MiB, 1,024 fields | 431 and a close |
 /// | body of a request | 3 MiB | 413 and a close |
 /// | changes that wait for a watch | 1,000 | a watch that takes nothing for 100 ms of the server's clock meanwhile ends in good order |
-/// | changes that a resource remembers | 10,000 | 410 for versions before them |
+/// | changes that a resource remembers | 10,000, unless it is said | 410 for versions before them |
 /// | requests that are remembered | 4,096 | the oldest are forgotten |
 pub struct ApiServer {
     engine: Arc<Engine>,
@@ -131,6 +133,7 @@ pub struct ApiServerBuilder {
     tls: bool,
     access: Access,
     clock: Arc<dyn Clock>,
+    history: History,
 }
 
 impl ApiServer {
@@ -144,7 +147,13 @@ impl ApiServer {
 
     /// What a server may be given before it starts.
     pub fn builder() -> ApiServerBuilder {
-        ApiServerBuilder { port: 0, tls: false, access: Access::default(), clock: Arc::new(SystemClock) }
+        ApiServerBuilder {
+            port: 0,
+            tls: false,
+            access: Access::default(),
+            clock: Arc::new(SystemClock),
+            history: History::default(),
+        }
     }
 
     /// `http://127.0.0.1:PORT`, or `https:`; without a slash at the end.
@@ -226,7 +235,7 @@ impl ApiServer {
     /// As [`stop`](ApiServer::stop).
     pub fn restart_empty(&mut self) -> Result<()> {
         self.stop();
-        self.replace(Engine::new(Arc::clone(&self.engine.clock)))
+        self.replace(Engine::new(Arc::clone(&self.engine.clock), self.engine.history))
     }
 
     /// Comes back, with this engine.
@@ -302,7 +311,8 @@ impl ApiServerBuilder {
         self
     }
 
-    /// Takes the time from `clock`: of timestamps, bookmarks and the ends of watches.
+    /// Takes the time from `clock`: of timestamps, bookmarks, the ends of watches, the wait for a version to come, and
+    /// the age of what is forgotten.
     pub fn clock(mut self, clock: impl Clock + 'static) -> Self {
         self.clock = Arc::new(clock);
         self
@@ -313,7 +323,7 @@ impl ApiServerBuilder {
     /// # Errors
     /// When the port is taken, or there is no socket or no thread to be had.
     pub fn start(self) -> Result<ApiServer> {
-        let ApiServerBuilder { port, tls, access, clock } = self;
+        let ApiServerBuilder { port, tls, access, clock, history } = self;
         let socket = listen(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))?;
         let address = socket.local_addr().map_err(|error| {
             Error::new(ErrorKind::Network, "the listening socket has no address").with_source(error)
@@ -322,7 +332,7 @@ impl ApiServerBuilder {
         let scheme = if authority.is_some() { "https" } else { "http" };
         let url = format!("{scheme}://{address}");
         let control = Arc::new(Control::new(Arc::clone(&clock)));
-        let engine = Engine::new(clock);
+        let engine = Engine::new(clock, history);
         let (theirs, address_text) = (Arc::clone(&engine), address.to_string());
         let front = Arc::new(Front {
             engine: theirs,
@@ -393,7 +403,8 @@ impl Service for Front {
         let registry = self.engine.registry();
         let own = about::answer(&call, &registry)
             .or_else(|| discovery::answer(&call, &registry, &self.address))
-            .or_else(|| openapi::answer(&call, &registry));
+            .or_else(|| openapi::answer(&call, &registry))
+            .or_else(|| reviews::answer(&call, &registry, &self.engine, &self.access));
         own.map_or_else(|| self.engine_for(&call).answer(&call), Answer::Whole)
     }
 }

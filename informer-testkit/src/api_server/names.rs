@@ -60,9 +60,9 @@ pub(super) fn label_key_fault(key: &str) -> Option<String> {
         None => (None, key),
     };
     if name.contains('/') {
-        return Some(format!(
-            "a valid label key must consist of alphanumeric characters, '-', '_' or '.': {QUALIFIED}"
-        ));
+        let how = QUALIFIED.strip_prefix("name part must consist of").unwrap_or(QUALIFIED);
+        let prefix = "with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')";
+        return Some(format!("a valid label key must consist of{how} {prefix}"));
     }
     if prefix.is_some_and(|prefix| prefix.len() > 253 || !prefix.split('.').all(is_label)) {
         return Some(format!("prefix part {SUBDOMAIN}"));

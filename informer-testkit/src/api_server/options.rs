@@ -29,6 +29,9 @@ impl ListOptions {
     pub(super) fn parse(call: &Call) -> Result<Self> {
         let text = |name: &str| call.parameter(name).unwrap_or_default().to_owned();
         let watch = flag(call, "watch");
+        // What is no number is seen before what makes no sense.
+        let limit = number(call, "limit")?.unwrap_or_default();
+        let timeout = number(call, "timeoutSeconds")?;
         let resource_version = text("resourceVersion");
         let next = text("continue");
         let initial_events = call.parameter("sendInitialEvents").filter(|value| !value.is_empty());
@@ -52,45 +55,56 @@ impl ListOptions {
         Ok(ListOptions {
             resource_version,
             version_match,
-            limit: usize::try_from(number(call, "limit")?.unwrap_or_default()).unwrap_or_default(),
+            limit: usize::try_from(limit).unwrap_or_default(),
             next,
             bookmarks: flag(call, "allowWatchBookmarks"),
             initial_events: from_nowhere || initial_events.is_some_and(truth),
-            timeout_seconds: number(call, "timeoutSeconds")?.and_then(|seconds| u64::try_from(seconds).ok()),
+            timeout_seconds: timeout.and_then(|seconds| u64::try_from(seconds).ok()),
         })
     }
 }
 
+/// Appends what is wrong with how a version is to be matched, in the order in which a real server tells it.
 fn check_match(watch: bool, named: &str, version: &str, next: &str, initial: bool, faults: &mut Vec<Cause>) {
     const FIELD: &str = "resourceVersionMatch";
-    let mut forbid = |why: &str| faults.push(Cause::forbidden(FIELD, why));
+    let forbid = |why: &str| Cause::forbidden(FIELD, why);
+    let paged = || forbid("resourceVersionMatch is forbidden when continue is provided");
     if watch {
         if initial && named != "NotOlderThan" {
-            forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan");
+            faults.push(forbid("sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"));
         }
         if named.is_empty() {
             return;
         }
         if !initial {
-            forbid("resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided");
+            faults.push(forbid(
+                "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided",
+            ));
         }
-    } else {
-        if !named.is_empty() && version.is_empty() {
-            forbid("resourceVersionMatch is forbidden unless resourceVersion is provided");
+        if named != "NotOlderThan" {
+            faults.push(Cause::unsupported(FIELD, named, "\"NotOlderThan\""));
+        }
+        if !next.is_empty() {
+            faults.push(paged());
+        }
+        return;
+    }
+    if !named.is_empty() {
+        if version.is_empty() {
+            faults.push(forbid("resourceVersionMatch is forbidden unless resourceVersion is provided"));
+        }
+        if !next.is_empty() {
+            faults.push(paged());
+        }
+        if !matches!(named, "Exact" | "NotOlderThan") {
+            faults.push(Cause::unsupported(FIELD, named, "\"Exact\", \"NotOlderThan\", \"\""));
         }
         if named == "Exact" && version == "0" {
-            forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\"");
-        }
-        if initial {
-            faults.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
+            faults.push(forbid("resourceVersionMatch \"exact\" is forbidden for resourceVersion \"0\""));
         }
     }
-    if !named.is_empty() && !next.is_empty() {
-        faults.push(Cause::forbidden(FIELD, "resourceVersionMatch is forbidden when continue is provided"));
-    }
-    let known = if watch { "\"NotOlderThan\"" } else { "\"Exact\", \"NotOlderThan\", \"\"" };
-    if !(named.is_empty() || named == "NotOlderThan" || named == "Exact" && !watch) {
-        faults.push(Cause::unsupported(FIELD, named, known));
+    if initial {
+        faults.push(Cause::forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"));
     }
 }
 

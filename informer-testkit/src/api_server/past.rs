@@ -64,7 +64,7 @@ impl ApiServer {
     /// As [`stop`](ApiServer::stop).
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<()> {
         self.stop();
-        let engine = Engine::restored(Arc::clone(&self.engine.clock), snapshot);
+        let engine = Engine::restored(Arc::clone(&self.engine.clock), self.engine.history, snapshot);
         engine.compact();
         self.replace(engine)
     }
@@ -86,7 +86,11 @@ impl ApiServer {
     /// # Ok::<(), informer_core::Error>(())
     /// ```
     pub fn lag_behind(&self, snapshot: &Snapshot) {
-        self.front.follow(Some(Engine::restored(Arc::clone(&self.engine.clock), snapshot)));
+        self.front.follow(Some(Engine::restored(
+            Arc::clone(&self.engine.clock),
+            self.engine.history,
+            snapshot,
+        )));
     }
 
     /// Moves every client back to a server that has everything; watches end in good order, and those that come tell

@@ -16,6 +16,8 @@ pub(super) enum Representation {
     Metadata,
     /// A row of a `Table`.
     Table(Include),
+    /// A list, where objects come one by one: a watch ends with the first that there would be to tell.
+    Unfit,
 }
 
 /// What the rows of a table carry besides their cells.
@@ -26,29 +28,41 @@ pub(super) enum Include {
     Object,
 }
 
-/// What `Accept` may ask about: an object, or several.
+/// What `Accept` may ask about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Asked {
     One,
     Several,
+    /// Objects one by one, of a path that names several.
+    Watch,
 }
 
 impl Representation {
-    /// The first form among those that the client accepts which is one of ours.
-    pub(super) fn of(call: &Call, asked: Asked) -> Result<Self> {
+    /// The first form among those that the client accepts which is one of ours. One that does not fit what is asked
+    /// about is refused, whatever comes after it.
+    pub(super) fn of(call: &Call, asked: Asked, resource: &Resource) -> Result<Self> {
         let accept = call.header("accept").unwrap_or_default();
         if accept.trim().is_empty() {
             return Ok(Representation::Full);
         }
-        let mut refused = None;
-        for range in accept.split(',') {
-            match form(call, asked, range) {
-                Ok(Some(form)) => return Ok(form),
-                Ok(None) => {}
-                Err(status) => refused = refused.or(Some(status)),
+        let mut spoken = resource.custom;
+        for range in accept.split(',').filter_map(|range| Range::of(range, resource)) {
+            spoken = true;
+            if range.shape.is_empty() {
+                return Ok(Representation::Full);
+            }
+            // The beta of these forms says the same under another version; nobody asks for it alone.
+            if range.group != "meta.k8s.io" || range.version != "v1" {
+                continue;
+            }
+            match range.shape {
+                "Table" => return include(call).map(Representation::Table),
+                "PartialObjectMetadata" => return metadata_of_one(asked, resource),
+                "PartialObjectMetadataList" => return metadata_of_several(asked, resource),
+                _ => {}
             }
         }
-        Err(refused.unwrap_or_else(Status::not_acceptable))
+        Err(if spoken { Status::no_such_form() } else { Status::not_acceptable(asked != Asked::One) })
     }
 
     /// Whether a line in this form can be told to every watch of the resource.
@@ -57,44 +71,76 @@ impl Representation {
     }
 }
 
-fn form(call: &Call, asked: Asked, range: &str) -> Result<Option<Representation>> {
-    let mut parts = range.split(';').map(str::trim);
-    let media = parts.next().unwrap_or_default();
-    if !["application/json", "application/*", "*/*"].iter().any(|known| media.eq_ignore_ascii_case(known)) {
-        return Ok(None);
+/// A range of media types that JSON is in.
+struct Range<'a> {
+    shape: &'a str,
+    group: &'a str,
+    version: &'a str,
+}
+
+impl<'a> Range<'a> {
+    fn of(text: &'a str, resource: &Resource) -> Option<Self> {
+        let mut parts = text.split(';').map(str::trim);
+        let media = parts.next().unwrap_or_default();
+        // Half a wildcard is understood for custom resources alone.
+        let known: &[&str] = if resource.custom {
+            &["application/json", "*/*", "application/*"]
+        } else {
+            &["application/json", "*/*"]
+        };
+        if !known.iter().any(|known| media.eq_ignore_ascii_case(known)) {
+            return None;
+        }
+        let mut range = Range { shape: "", group: "", version: "" };
+        for part in parts {
+            match part.split_once('=') {
+                Some(("as", value)) => range.shape = value,
+                Some(("g", value)) => range.group = value,
+                Some(("v", value)) => range.version = value,
+                _ => {}
+            }
+        }
+        Some(range)
     }
-    let (mut shape, mut group, mut version) = ("", "", "");
-    for part in parts {
-        match part.split_once('=') {
-            Some(("as", value)) => shape = value,
-            Some(("g", value)) => group = value,
-            Some(("v", value)) => version = value,
-            _ => {}
+}
+
+fn metadata_of_one(asked: Asked, resource: &Resource) -> Result<Representation> {
+    if asked != Asked::Several {
+        return Ok(Representation::Metadata);
+    }
+    let message = format!(
+        "you requested PartialObjectMetadata, but the requested object is a list ({})",
+        type_of(resource, "List")
+    );
+    Err(Status::new(406, "NotAcceptable", message))
+}
+
+fn metadata_of_several(asked: Asked, resource: &Resource) -> Result<Representation> {
+    match asked {
+        Asked::Several => Ok(Representation::Metadata),
+        Asked::Watch => Ok(Representation::Unfit),
+        Asked::One if resource.custom => Err(Status::new(500, "", "content is not a list")),
+        Asked::One => {
+            let message = format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
+                type_of(resource, "")
+            );
+            Err(Status::new(406, "NotAcceptable", message))
         }
     }
-    if shape.is_empty() {
-        return Ok(Some(Representation::Full));
+}
+
+/// What a real server calls the type of an object, or of a list.
+fn type_of(resource: &Resource, list: &str) -> String {
+    if resource.custom {
+        return format!("*unstructured.Unstructured{list}");
     }
-    if group != "meta.k8s.io" || version != "v1" {
-        return Ok(None);
-    }
-    match (shape, asked) {
-        ("Table", _) => include(call).map(|include| Some(Representation::Table(include))),
-        ("PartialObjectMetadata", Asked::One) | ("PartialObjectMetadataList", Asked::Several) => {
-            Ok(Some(Representation::Metadata))
-        }
-        ("PartialObjectMetadata", Asked::Several) => Err(Status::new(
-            406,
-            "NotAcceptable",
-            "you requested PartialObjectMetadata, but the requested object is a list",
-        )),
-        ("PartialObjectMetadataList", Asked::One) => Err(Status::new(
-            406,
-            "NotAcceptable",
-            "you requested PartialObjectMetadataList, but the requested object is not a list",
-        )),
-        _ => Ok(None),
-    }
+    // Events of both groups are of one type.
+    let package = match resource.group.split('.').next() {
+        None | Some("" | "events") => "core",
+        Some(first) => first,
+    };
+    format!("*{package}.{}{list}", resource.kind)
 }
 
 fn include(call: &Call) -> Result<Include> {
@@ -102,7 +148,10 @@ fn include(call: &Call) -> Result<Include> {
         "" | "Metadata" => Ok(Include::Metadata),
         "None" => Ok(Include::None),
         "Object" => Ok(Include::Object),
-        other => Err(Status::bad_request(format!("unrecognized includeObject value: {other:?}"))),
+        other => Err(Status::bad_request(format!(
+            "Unable to convert to Table as requested: includeObject: Invalid value: {other:?}: must be 'Metadata', \
+             'Object', 'None', or empty"
+        ))),
     }
 }
 

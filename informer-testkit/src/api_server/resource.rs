@@ -21,10 +21,19 @@ pub(super) struct Resource {
     pub(super) namespaced: bool,
     pub(super) short_names: Vec<Cow<'static, str>>,
     pub(super) categories: Vec<Cow<'static, str>>,
+    /// Whether there are objects of it to be had. What is not is told of in discovery alone.
+    pub(super) kept: bool,
     /// In the order of discovery: alphabetical.
     pub(super) verbs: &'static [&'static str],
     /// Names only: `status`, `scale`.
     pub(super) subresources: Vec<Cow<'static, str>>,
+    /// Subresources that are told of in discovery alone.
+    pub(super) others: Vec<Subresource>,
+    /// The JSON of what an object has besides its metadata though nobody has said anything: bookmarks are such
+    /// objects.
+    pub(super) empty: &'static str,
+    /// What every answer warns of; empty: nothing.
+    pub(super) warning: &'static str,
     /// As a real server tells it; empty where we do not know it.
     pub(super) storage_version_hash: &'static str,
     /// Where the objects are kept: resources with one storage are views of the same objects.
@@ -41,6 +50,17 @@ pub(super) struct Resource {
     pub(super) schema: Option<serde_json::Value>,
     /// What can be selected by, besides name and namespace: label of the selector, path to the value.
     pub(super) selectable: Vec<(Cow<'static, str>, Vec<String>)>,
+}
+
+/// A part of objects that discovery tells of, and that nobody answers for here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Subresource {
+    pub(super) name: &'static str,
+    /// Group and version of what it takes, where they are others than its own.
+    pub(super) group: &'static str,
+    pub(super) version: &'static str,
+    pub(super) kind: &'static str,
+    pub(super) verbs: &'static [&'static str],
 }
 
 /// One of `additionalPrinterColumns`.
@@ -72,6 +92,11 @@ impl Resource {
         } else {
             format!("{}.{}", self.plural, self.group)
         }
+    }
+
+    /// What an object has besides its metadata though nobody has said anything.
+    pub(super) fn empty(&self) -> serde_json::Value {
+        serde_json::from_str(self.empty).unwrap_or_else(|_| serde_json::json!({}))
     }
 
     /// Whether it has this subresource.
@@ -106,7 +131,8 @@ impl Registry {
 
     /// The resource behind a path.
     pub(super) fn find(&self, group: &str, version: &str, plural: &str) -> Option<&Arc<Resource>> {
-        self.resources.iter().find(|r| r.group == group && r.version == version && r.plural == plural)
+        let asked = |r: &&Arc<Resource>| r.group == group && r.version == version && r.plural == plural;
+        self.resources.iter().find(asked).filter(|r| r.kept)
     }
 
     /// The first resource whose objects are in a storage.

@@ -30,6 +30,9 @@ pub(super) struct Status {
     /// Not a status at all, but the text of a path that leads nowhere.
     #[serde(skip)]
     plain: bool,
+    /// A matter of rights: another part of a real server says so, with a header more.
+    #[serde(skip)]
+    pub(super) of_rights: bool,
 }
 
 #[derive(Clone, Debug, Default, Serialize)]
@@ -109,6 +112,7 @@ impl Status {
             details: None,
             code,
             plain: false,
+            of_rights: false,
         })
     }
 
@@ -285,10 +289,17 @@ impl Status {
         Status::generic(422, "Invalid", "the server rejected our request due to an error in our request")
     }
 
-    /// An answer of a kind that is not spoken.
-    pub(super) fn not_acceptable() -> Box<Self> {
-        let message = "406: Not Acceptable\n\nAvailable representations: application/json";
-        Status::generic(406, "NotAcceptable", message)
+    /// An answer of a kind that is not spoken; of `several` objects there might be a stream.
+    pub(super) fn not_acceptable(several: bool) -> Box<Self> {
+        let stream = if several { ", application/json;stream=watch" } else { "" };
+        let message = format!("406: Not Acceptable\n\nAvailable representations: application/json{stream}");
+        Status::generic(406, "NotAcceptable", &message)
+    }
+
+    /// A form that JSON does not have.
+    pub(super) fn no_such_form() -> Box<Self> {
+        let message = "only the following media types are accepted: application/json";
+        Status::new(406, "NotAcceptable", message)
     }
 
     /// As bytes.
@@ -302,11 +313,10 @@ impl Status {
     /// As an answer.
     pub(super) fn answer(&self) -> Whole {
         let mut headers = vec![("Cache-Control", "no-cache, private".to_owned())];
-        if self.plain {
-            headers.push(("Content-Type", "text/plain; charset=utf-8".to_owned()));
+        let media = if self.plain { "text/plain; charset=utf-8" } else { "application/json" };
+        headers.push(("Content-Type", media.to_owned()));
+        if self.plain || self.of_rights {
             headers.push(("X-Content-Type-Options", "nosniff".to_owned()));
-        } else {
-            headers.push(("Content-Type", "application/json".to_owned()));
         }
         let retry = self.details.as_ref().map_or(0, |details| details.retry_after_seconds);
         if retry > 0 {

@@ -23,7 +23,7 @@ const MODIFIED: &str =
 
 /// Answers a replacement.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     check_write(call, "UpdateOptions")?;
     if route.subresource == "scale" {
         return answer_scale(engine, call, route, name);
@@ -86,7 +86,7 @@ pub(super) fn change(
     }
     create::check(resource, &value)?;
     managed::changed(&write, &before, &mut value);
-    defaults::fill_empty(resource, &mut value);
+    defaults::fill_empty(resource, &mut value, &write.time);
     if same(&before, &value) {
         return Ok(old);
     }

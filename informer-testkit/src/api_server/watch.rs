@@ -28,7 +28,7 @@ use super::{convert, table};
 /// How often a watch that wants bookmarks gets one.
 const BOOKMARKS: Duration = Duration::from_secs(60);
 
-/// How long before its end a watch gets the last one.
+/// How long before its end a watch gets the last one. A real server repeats it if its timer is a little early.
 const BEFORE_END: Duration = Duration::from_secs(2);
 
 /// How long a watch lasts that does not say.
@@ -44,7 +44,7 @@ const CHUNK: usize = 32 * 1024;
 pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result<Answer> {
     let selector =
         Selector::parse(&route.resource, call.parameter("labelSelector"), call.parameter("fieldSelector"))?;
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::Watch, &route.resource)?;
     let options = ListOptions::parse(call)?;
     let text = options.resource_version.as_str();
     let from = match text {
@@ -54,11 +54,13 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         })?,
     };
     let resource = Arc::clone(&route.resource);
+    // What is there is told as of a version that has come, or not at all.
+    let ahead = if options.initial_events { engine.reach(from).err() } else { None };
     let mut state = engine.lock();
     let current = state.store.revision();
     let floor = state.store.floor(&resource.storage);
     let refusal = if options.initial_events {
-        (from > current).then(|| Status::too_large(from, current))
+        ahead
     } else {
         (from > 0 && from < floor).then(|| Status::watch_too_old(from, floor))
     };
@@ -76,6 +78,8 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
     let now = engine.clock.now();
     let lasts = options.timeout_seconds.filter(|seconds| *seconds > 0).map_or(LONGEST, Duration::from_secs);
     let deadline = now.checked_add(lasts);
+    // Without a version and without what is there, it begins now.
+    let position = if options.initial_events || from == 0 { current } else { from };
     let watch = Watch {
         engine: Arc::clone(engine),
         types: type_fields(&resource),
@@ -86,10 +90,10 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         headed: false,
         bell,
         born: current,
-        // Without a version and without what is there, it begins now.
-        position: if options.initial_events || from == 0 { current } else { from },
+        start: position,
+        position,
         begins: options.initial_events && refusal.is_none() && (options.bookmarks || !initial.is_empty()),
-        end_of_initial: options.initial_events && options.bookmarks,
+        end_of_initial: options.initial_events && options.bookmarks && refusal.is_none(),
         initial: initial.into(),
         ready: refusal.iter().map(|status| error_line(status)).collect(),
         over: refusal.is_some(),
@@ -106,12 +110,9 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
 /// When the next bookmark is due: once a minute, and shortly before the end.
 fn next_bookmark(now: Instant, deadline: Option<Instant>) -> Option<Instant> {
     let regular = now.checked_add(BOOKMARKS);
-    let last = deadline.and_then(|deadline| deadline.checked_sub(BEFORE_END)).filter(|last| *last > now);
-    match (regular, last) {
-        (Some(regular), Some(last)) => Some(regular.min(last)),
-        (Some(regular), None) if deadline.is_none_or(|deadline| regular < deadline) => Some(regular),
-        _ => None,
-    }
+    let last = deadline.and_then(|deadline| deadline.checked_sub(BEFORE_END));
+    let ahead = [regular, last].into_iter().flatten().filter(|at| *at > now);
+    ahead.min().filter(|at| deadline.is_none_or(|deadline| *at < deadline))
 }
 
 /// A watch that is open.
@@ -126,6 +127,8 @@ struct Watch {
     /// Whether a table has told its columns.
     headed: bool,
     bell: Arc<Monitor<Bell>>,
+    /// Where it began. A bookmark tells that it has come further; until then there is none.
+    start: u64,
     /// The revision at which it was opened: its bell has counted every change after it.
     born: u64,
     /// Everything up to this revision has been told, or is in `initial` or `ready`.
@@ -148,8 +151,8 @@ struct Watch {
 enum Look {
     /// There is more where this came from.
     More,
-    /// Everything is seen; whether the store has come to where the watch began.
-    CaughtUp(bool),
+    /// Everything is seen.
+    CaughtUp,
 }
 
 impl Feed for Watch {
@@ -197,13 +200,12 @@ impl Watch {
             }
             match self.look() {
                 Look::More => {}
-                Look::CaughtUp(_) if !self.ready.is_empty() => {}
-                Look::CaughtUp(_) if last => self.over = true,
-                Look::CaughtUp(reached) => {
+                Look::CaughtUp if !self.ready.is_empty() => {}
+                Look::CaughtUp if last => self.over = true,
+                Look::CaughtUp => {
                     if self.bookmark.is_some_and(|at| at <= now) {
                         self.bookmark = next_bookmark(now, self.deadline);
-                        // Before the version it began at is there, a watch has nothing to promise.
-                        if reached {
+                        if self.start < self.position {
                             let line = self.bookmark_line(false);
                             self.ready.push_back(line);
                         }
@@ -232,6 +234,10 @@ impl Watch {
 
     /// What is ready, as far as it makes a chunk. A line alone is sent as it is, which others may share.
     fn chunk(&mut self) -> Option<Arc<[u8]>> {
+        if self.form == Representation::Unfit && !self.ready.is_empty() && !self.over {
+            self.over = true;
+            self.ready.clear();
+        }
         let mut chunk = self.ready.pop_front()?;
         if !self.ready.is_empty() && chunk.len() < CHUNK {
             let mut lines = chunk.to_vec();
@@ -263,9 +269,8 @@ impl Watch {
         for change in &news.changes {
             self.tell(change, shared);
         }
-        let reached = news.seen >= self.position;
         self.position = self.position.max(news.seen);
-        if news.changes.len() == BATCH { Look::More } else { Look::CaughtUp(reached) }
+        if news.changes.len() == BATCH { Look::More } else { Look::CaughtUp }
     }
 
     fn tell(&mut self, change: &Change, shared: bool) {
@@ -311,6 +316,7 @@ impl Watch {
                 write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out);
             }
             Representation::Metadata => write_partial(object.metadata(), &mut out),
+            Representation::Unfit => {}
             Representation::Table(include) => {
                 let metadata = json!({"resourceVersion": object.revision.to_string()});
                 self.write_table(&tree(&self.resource, object), &metadata, include, &mut out);
@@ -328,7 +334,7 @@ impl Watch {
         let mut body = Vec::new();
         match self.form {
             Representation::Full => {
-                let object = json!({"metadata": metadata});
+                let object = self.empty(&metadata);
                 body.extend_from_slice(&super::store::body(object, self.resource.custom));
                 write_full(&body, Some(&self.types), &mut out);
             }
@@ -336,14 +342,23 @@ impl Watch {
                 write_value(&metadata, &mut body);
                 write_partial(&body, &mut out);
             }
+            Representation::Unfit => {}
             Representation::Table(include) => {
-                let object = json!({"kind": &*self.resource.kind, "apiVersion": self.resource.api_version(),
-                    "metadata": metadata});
+                let mut object = self.empty(&metadata);
+                object["kind"] = (*self.resource.kind).into();
+                object["apiVersion"] = self.resource.api_version().into();
                 let list = json!({"resourceVersion": self.position.to_string()});
                 self.write_table(&object, &list, include, &mut out);
             }
         }
         line_end(out)
+    }
+
+    /// The object of a bookmark: nothing but its metadata, and what its kind cannot be without.
+    fn empty(&self, metadata: &Value) -> Value {
+        let mut object = self.resource.empty();
+        object["metadata"] = metadata.clone();
+        object
     }
 
     /// Columns are told once; a client keeps them.

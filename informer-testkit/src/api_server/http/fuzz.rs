@@ -17,6 +17,7 @@ use super::reply::{self, Manner};
 use crate::api_server::engine::Engine;
 use crate::api_server::exchange::{Answer, Call, Feed, Whole};
 use crate::api_server::fault::Calls;
+use crate::api_server::memory::History;
 use crate::api_server::past::Snapshot;
 use crate::api_server::requests::ServedRequest;
 use crate::api_server::{Access, Control, Front};
@@ -32,7 +33,7 @@ const MOST: usize = 16;
 /// When that does not hold.
 pub fn api_requests(mut data: &[u8]) {
     let clock: Arc<dyn Clock> = Arc::new(Hurried(Mutex::new(SystemClock.now())));
-    let engine = Engine::restored(Arc::clone(&clock), snapshot());
+    let engine = Engine::restored(Arc::clone(&clock), History::default(), snapshot());
     let front = Front {
         engine: Arc::clone(&engine),
         access: Access::default(),
@@ -118,7 +119,7 @@ fn text(bytes: &[u8]) -> String {
 fn snapshot() -> &'static Snapshot {
     static SNAPSHOT: OnceLock<Snapshot> = OnceLock::new();
     SNAPSHOT.get_or_init(|| {
-        let engine = Engine::new(Arc::new(SystemClock));
+        let engine = Engine::new(Arc::new(SystemClock), History::default());
         let version = json!({
             "name": "v1", "served": true, "storage": true,
             "schema": { "openAPIV3Schema": { "type": "object", "properties": {

@@ -28,7 +28,7 @@ enum Patch {
 
 /// Answers a patch.
 pub(super) fn answer(engine: &Engine, call: &Call, route: &Route, name: &str) -> Result<Whole> {
-    let form = Representation::of(call, Asked::One)?;
+    let form = Representation::of(call, Asked::One, &route.resource)?;
     let resource = &route.resource;
     check_write(call, "PatchOptions")?;
     let patch = Patch::read(call, resource)?;

@@ -21,6 +21,11 @@ enum Field {
 }
 
 impl Requirement {
+    /// Whether it asks for one name.
+    pub(super) fn is_name(&self) -> bool {
+        self.field == Field::Name && self.equal
+    }
+
     /// Whether it holds.
     pub(super) fn holds(&self, object: &Object) -> bool {
         let value = match &self.field {

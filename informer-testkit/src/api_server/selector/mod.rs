@@ -31,6 +31,11 @@ impl Selector {
         self.labels.is_empty() && self.fields.is_empty()
     }
 
+    /// Whether it takes one object at most of a namespace, by its name.
+    pub(super) fn names_one(&self) -> bool {
+        self.fields.iter().any(field::Requirement::is_name)
+    }
+
     /// Whether it takes this object.
     pub(super) fn matches(&self, object: &Object) -> bool {
         self.labels.iter().all(|requirement| requirement.holds(object))

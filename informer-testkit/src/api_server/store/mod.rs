@@ -20,9 +20,6 @@ pub(super) use object::{Key, Object};
 
 use history::Shelf;
 
-/// How many changes of a storage are remembered.
-const HISTORY: usize = 10_000;
-
 /// The revision before anything was stored. Nobody can ask for its state: a real server has compacted it long since.
 const START: u64 = 1;
 
@@ -31,6 +28,8 @@ const START: u64 = 1;
 pub(super) struct Store {
     revision: u64,
     compacted: u64,
+    /// How many changes of a storage are remembered.
+    keep: usize,
     shelves: HashMap<String, Shelf>,
 }
 
@@ -53,9 +52,9 @@ pub(super) struct News {
 }
 
 impl Store {
-    /// An empty store.
-    pub(super) fn new() -> Self {
-        Store { revision: START, compacted: 0, shelves: HashMap::new() }
+    /// An empty store that remembers the newest `keep` changes of each storage.
+    pub(super) fn new(keep: usize) -> Self {
+        Store { revision: START, compacted: 0, keep, shelves: HashMap::new() }
     }
 
     /// The newest revision.
@@ -85,7 +84,7 @@ impl Store {
         let floor = self.compacted;
         let shelf = self.shelves.entry(storage.to_owned()).or_insert_with(|| Shelf::new(floor));
         let old = shelf.objects.get(&new.key).cloned();
-        shelf.push(Arc::new(Change::new(self.revision, old, Some(Arc::clone(&new)))), HISTORY);
+        shelf.push(Arc::new(Change::new(self.revision, old, Some(Arc::clone(&new)))), self.keep);
         new
     }
 
@@ -94,7 +93,7 @@ impl Store {
         let shelf = self.shelves.get_mut(storage)?;
         let old = Arc::clone(shelf.objects.get(key)?);
         self.revision += 1;
-        shelf.push(Arc::new(Change::new(self.revision, Some(Arc::clone(&old)), None)), HISTORY);
+        shelf.push(Arc::new(Change::new(self.revision, Some(Arc::clone(&old)), None)), self.keep);
         Some((old, self.revision))
     }
 

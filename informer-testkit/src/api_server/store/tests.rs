@@ -7,6 +7,9 @@ use serde_json::json;
 
 use super::{Key, Object, Store};
 
+/// How many changes these stores remember.
+const KEEP: usize = 100;
+
 const STORAGE: &str = "things";
 
 fn put(store: &mut Store, namespace: &str, name: &str) -> u64 {
@@ -24,7 +27,7 @@ fn names(store: &Store, namespace: Option<&str>, at: Option<u64>) -> Vec<String>
 
 #[test]
 fn every_change_takes_the_next_revision_whatever_it_changes() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     let first = put(&mut store, "a", "x");
     assert_eq!(put(&mut store, "b", "y"), first + 1);
     assert_eq!(store.remove(STORAGE, &Key::new("a", "x")).map(|(_, revision)| revision), Some(first + 2));
@@ -34,7 +37,7 @@ fn every_change_takes_the_next_revision_whatever_it_changes() {
 
 #[test]
 fn a_namespace_is_a_range_and_ends_where_the_next_begins() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     for (namespace, name) in [("b", "x"), ("a", "z"), ("ab", "y"), ("a", "w"), ("", "v")] {
         put(&mut store, namespace, name);
     }
@@ -44,7 +47,7 @@ fn a_namespace_is_a_range_and_ends_where_the_next_begins() {
 
 #[test]
 fn a_page_is_of_its_revision_whatever_happens_between_pages() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     for name in ["a", "b", "c", "d"] {
         put(&mut store, "n", name);
     }
@@ -62,7 +65,7 @@ fn a_page_is_of_its_revision_whatever_happens_between_pages() {
 
 #[test]
 fn news_are_all_changes_after_a_revision_in_batches() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     put(&mut store, "n", "a");
     put(&mut store, "n", "a");
     store.remove(STORAGE, &Key::new("n", "a"));
@@ -76,7 +79,7 @@ fn news_are_all_changes_after_a_revision_in_batches() {
 
 #[test]
 fn compaction_forgets_the_past_but_nothing_that_a_live_watch_has_seen() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     let early = put(&mut store, "n", "a");
     let late = put(&mut store, "n", "b");
     store.put("others", |revision| Object::new(json!({"metadata": {"name": "o"}}), revision, false, &[]));
@@ -90,9 +93,9 @@ fn compaction_forgets_the_past_but_nothing_that_a_live_watch_has_seen() {
 
 #[test]
 fn the_oldest_changes_go_first_when_there_are_too_many() {
-    let mut store = Store::new();
+    let mut store = Store::new(KEEP);
     let first = put(&mut store, "n", "a");
-    for _ in 0..super::HISTORY {
+    for _ in 0..KEEP {
         put(&mut store, "n", "a");
     }
     assert_eq!(store.floor(STORAGE), first);
@@ -104,7 +107,7 @@ proptest! {
     /// Whatever is written, every revision that is remembered can be told again as it was.
     #[test]
     fn the_past_is_what_it_was(writes in prop::collection::vec((0..3u8, 0..4u8, any::<bool>()), 0..40)) {
-        let mut store = Store::new();
+        let mut store = Store::new(KEEP);
         let mut was: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         for (namespace, name, remove) in writes {
             let (namespace, name) = (format!("n{namespace}"), format!("o{name}"));

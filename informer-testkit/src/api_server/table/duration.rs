@@ -13,7 +13,7 @@ pub(super) fn age(then: &Value, now: Timestamp) -> String {
 }
 
 /// `2m5s`, `3h`, `4d6h`; client-go's `HumanDuration`.
-fn human(seconds: i64) -> String {
+pub(super) fn human(seconds: i64) -> String {
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);
     let two = |great: i64, unit: char, rest: i64, small: char| {
         if rest == 0 { format!("{great}{unit}") } else { format!("{great}{unit}{rest}{small}") }

@@ -3,19 +3,26 @@
 //! A table is made from what an object says and the time alone; an object that says nothing of a column has a cell
 //! all the same, so every row has as many cells as there are columns.
 
-mod cells;
+mod core;
 mod custom;
 mod duration;
+mod governance;
 mod json_path;
+mod layout;
+mod networking;
+mod read;
+mod storage;
 #[cfg(test)]
 mod tests;
+mod workloads;
 
 use k8s_openapi::jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::convert::stored_autoscaler;
 use super::representation::Include;
 use super::resource::Resource;
-use cells::Layout;
+use layout::Layout;
 
 /// The `Table` of some objects, which have their `kind` and `apiVersion`, as seen at `now`, the time of day.
 ///
@@ -36,6 +43,8 @@ pub(super) fn table(
         }
     }
     let rows: Vec<Value> = objects.iter().map(|object| row(&columns, object, include, now)).collect();
+    // Kinds without columns of their own have no rows at all where there is nothing.
+    let rows = if rows.is_empty() && columns.are_plain() { Value::Null } else { Value::Array(rows) };
     json!({
         "kind": "Table",
         "apiVersion": "meta.k8s.io/v1",
@@ -46,14 +55,26 @@ pub(super) fn table(
 }
 
 fn row(columns: &Columns<'_>, object: &Value, include: Include, now: Timestamp) -> Value {
-    let mut row = json!({ "cells": columns.cells(object, now) });
+    let mut cells = columns.cells(object, now);
+    // The object of a bookmark has no name.
+    if let Some(name) = cells.get_mut(columns.name())
+        && name.is_null()
+    {
+        *name = "".into();
+    }
+    let mut row = json!({ "cells": cells });
     match include {
-        Include::None => {}
+        Include::None => row["object"] = Value::Null,
         Include::Metadata => {
+            let mut metadata = object["metadata"].clone();
+            if object["apiVersion"] == "autoscaling/v1" {
+                // Its annotations are a matter of that version, and this form has none.
+                metadata = stored_autoscaler(object)["metadata"].take();
+            }
             row["object"] = json!({
                 "kind": "PartialObjectMetadata",
                 "apiVersion": "meta.k8s.io/v1",
-                "metadata": object["metadata"],
+                "metadata": metadata,
             });
         }
         Include::Object => row["object"] = object.clone(),
@@ -83,6 +104,21 @@ impl<'a> Columns<'a> {
         }
     }
 
+    /// Whether its kind has no columns of its own.
+    fn are_plain(&self) -> bool {
+        matches!(self, Columns::BuiltIn(layout) if layout.columns == layout::CREATED_AT)
+    }
+
+    /// Which column is the name.
+    fn name(&self) -> usize {
+        match self {
+            Columns::BuiltIn(layout) => {
+                layout.columns.iter().position(|(name, ..)| *name == "Name").unwrap_or(0)
+            }
+            Columns::Custom(_) => 0,
+        }
+    }
+
     fn cells(&self, object: &Value, now: Timestamp) -> Vec<Value> {
         match self {
             Columns::BuiltIn(layout) => (layout.cells)(object, now),
@@ -95,6 +131,7 @@ fn definition(name: &str, kind: &str, priority: i64) -> Value {
     let (format, description) = match name {
         "Name" => ("name", NAME),
         "Age" => ("", AGE),
+        "Attacher" => ("name", ""),
         _ => ("", ""),
     };
     json!({ "name": name, "type": kind, "format": format, "description": description, "priority": priority })

@@ -126,7 +126,7 @@ fn a_definition_chooses_its_columns() {
     let of = |resource: &Resource, include| {
         table(resource, std::slice::from_ref(&object), &object["metadata"], include, NOW)
     };
-    assert_eq!(of(&resource, Include::None)["rows"], json!([{ "cells": ["w", "3s"] }]));
+    assert_eq!(of(&resource, Include::None)["rows"], json!([{ "cells": ["w", "3s"], "object": null }]));
     resource.columns = vec![
         column("Size", "integer", ".spec.size"),
         column("On", "boolean", ".spec.on"),

@@ -4,6 +4,7 @@
 
 mod races;
 mod reading;
+mod shapes;
 mod watching;
 mod wire;
 mod writing;
@@ -19,6 +20,7 @@ use serde_json::{Value, json};
 
 use super::engine::Engine;
 use super::exchange::{Answer, Call, Feed, Stream, Whole};
+use super::memory::History;
 use crate::{ManualClock, within};
 
 /// An engine and the hands of a test.
@@ -30,7 +32,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let clock = ManualClock::new();
-        Bench { engine: Engine::new(Arc::new(clock.clone())), clock }
+        Bench { engine: Engine::new(Arc::new(clock.clone()), History::default()), clock }
     }
 
     fn call(method: &str, target: &str, body: impl Into<Vec<u8>>) -> Call {
@@ -54,6 +56,15 @@ impl Bench {
             Answer::Whole(whole) => whole,
             Answer::Stream(_) => panic!("a stream for {call:?}"),
         }
+    }
+
+    /// Does what has to wait for the clock, while the clock moves on to the first alarm. Answers how far that was.
+    fn until_the_alarm<R: Send>(&self, wait: impl FnOnce() -> R + Send) -> (Duration, R) {
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(wait);
+            let passed = self.clock.advance_to_next();
+            (passed, waiting.join().unwrap())
+        })
     }
 
     /// Asks, and gives status and body.

@@ -159,6 +159,9 @@ fn the_first_form_that_is_known_is_told() {
         (&*one, "*/*", 200, "ConfigMap"),
         (&*one, "application/vnd.kubernetes.protobuf, application/json", 200, "ConfigMap"),
         (&*one, "text/plain", 406, "Status"),
+        (&*one, "application/*", 406, "Status"),
+        (&*one, "text/plain,*/*", 200, "ConfigMap"),
+        (&*one, "application/vnd.kubernetes.protobuf", 406, "Status"),
         (&*one, "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1", 200, "PartialObjectMetadata"),
         (&*one, "application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json", 200, "ConfigMap"),
         (&*one, "application/json;as=Table;v=v1;g=meta.k8s.io", 200, "Table"),
@@ -173,8 +176,8 @@ fn the_first_form_that_is_known_is_told() {
         (
             MAPS,
             "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
-            200,
-            "ConfigMapList",
+            406,
+            "Status",
         ),
     ] {
         let (told, body) = ask(target, accept);

@@ -122,7 +122,9 @@ fn a_streaming_list_from_a_version_to_come_is_refused_in_the_stream() {
     let bench = Bench::new();
     let target =
         format!("{MAPS}?watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&resourceVersion=99");
-    let events = bench.watch(&target).rest();
+    let (waited, watch) = bench.until_the_alarm(|| bench.watch(&target));
+    assert_eq!(waited, Duration::from_secs(3));
+    let events = watch.rest();
     assert_eq!(events[0]["type"], "ERROR");
     assert_eq!(events[0]["object"]["details"]["causes"][0]["reason"], "ResourceVersionTooLarge");
     assert_eq!(events.len(), 1);
@@ -216,6 +218,47 @@ fn events_are_watched_in_both_groups() {
         (&other["object"]["note"], &other["object"]["regarding"]["name"]),
         (&json!("n"), &json!("web"))
     );
+}
+
+#[test]
+fn a_watch_that_has_come_no_further_than_it_began_gets_no_bookmark() {
+    let bench = Bench::new();
+    let from = bench.revision();
+    let watch = bench
+        .watch(&format!("{MAPS}?watch=1&resourceVersion={from}&allowWatchBookmarks=true&timeoutSeconds=100"));
+    advance(&bench, 60);
+    advance(&bench, 37);
+    bench.done("POST", "/api/v1/namespaces/default/secrets", json!({"metadata": {"name": "other"}}));
+    advance(&bench, 1);
+    assert_eq!(watch.told(), "BOOKMARK @6");
+    advance(&bench, 2);
+    assert_eq!(watch.rest(), [] as [Value; 0]);
+}
+
+#[test]
+fn a_version_that_comes_in_time_is_answered() {
+    let bench = Bench::new();
+    let listed = std::thread::scope(|scope| {
+        let list = scope.spawn(|| bench.get(&format!("{MAPS}?resourceVersion=7")));
+        bench.clock.wait_for_alarms(1);
+        bench.config_map("a", "1", "x");
+        bench.config_map("b", "1", "x");
+        list.join().unwrap()
+    });
+    assert_eq!((listed.0, listed.1["items"].as_array().unwrap().len()), (200, 2));
+    assert_eq!(bench.clock.elapsed(), Duration::ZERO);
+}
+
+#[test]
+fn whoever_waits_for_a_version_to_come_does_not_keep_the_engine_from_stopping() {
+    let bench = Bench::new();
+    let (status, _) = std::thread::scope(|scope| {
+        let list = scope.spawn(|| bench.get(&format!("{MAPS}/none?resourceVersion=99")));
+        bench.clock.wait_for_alarms(1);
+        bench.engine.stop();
+        list.join().unwrap()
+    });
+    assert_eq!(status, 504);
 }
 
 /// The chunks of a feed that has them ready, one at a time.

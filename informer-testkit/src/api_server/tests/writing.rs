@@ -256,8 +256,9 @@ fn managed_fields_say_who_wrote_what_last() {
     assert_eq!(
         told,
         [
+            // Of one second, so by name.
+            ("other", &json!({"f:data": {"f:k": {}, "f:l": {}}})),
             ("wire-recorder", &json!({"f:data": {".": {}}})),
-            ("other", &json!({"f:data": {"f:k": {}, "f:l": {}}}))
         ]
     );
 }

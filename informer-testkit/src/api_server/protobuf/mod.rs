@@ -1,8 +1,10 @@
 //! Bodies in protobuf, which kubectl's `create` and Go's typed clients send for built-in kinds: read as the JSON that
 //! they stand for.
 //!
-//! Answers are always JSON, which those clients accept too. Only what is in the tables below is understood; an object
+//! Answers are always JSON, which those clients accept too. Only what is in the tables of [`messages`] is understood; an object
 //! with more in it is refused and not stored without it.
+
+mod messages;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -11,173 +13,15 @@ use serde_json::{Map, Value};
 
 use super::exchange::Call;
 use super::status::{Result, Status};
+use messages::Field;
+use messages::Is::{
+    BytesMap, Flag, IntOrString, Many, Number, One, Pointer, Quantity, Text, TextMap, Texts, Time,
+};
 
 const MEDIA: &str = "application/vnd.kubernetes.protobuf";
 
 /// What comes before every object.
 const MAGIC: &[u8] = b"k8s\0";
-
-/// The field of a message.
-struct Field {
-    number: u64,
-    name: &'static str,
-    is: Is,
-}
-
-/// What a field holds.
-#[derive(Clone, Copy)]
-enum Is {
-    Text,
-    Texts,
-    /// Left out where it is 0.
-    Number,
-    /// Told even where it is 0: it was sent for a reason.
-    Pointer,
-    Flag,
-    Time,
-    IntOrString,
-    TextMap,
-    BytesMap,
-    One(&'static [Field]),
-    Many(&'static [Field]),
-}
-
-use Is::{BytesMap, Flag, IntOrString, Many, Number, One, Pointer, Text, TextMap, Texts, Time};
-
-const fn field(number: u64, name: &'static str, is: Is) -> Field {
-    Field { number, name, is }
-}
-
-const METADATA: Field = field(1, "metadata", One(OBJECT_META));
-
-static OBJECT_META: &[Field] = &[
-    field(1, "name", Text),
-    field(2, "generateName", Text),
-    field(3, "namespace", Text),
-    field(5, "uid", Text),
-    field(6, "resourceVersion", Text),
-    field(7, "generation", Number),
-    field(8, "creationTimestamp", Time),
-    field(11, "labels", TextMap),
-    field(12, "annotations", TextMap),
-    field(13, "ownerReferences", Many(OWNER)),
-    field(14, "finalizers", Texts),
-];
-static OWNER: &[Field] = &[
-    field(1, "kind", Text),
-    field(3, "name", Text),
-    field(4, "uid", Text),
-    field(5, "apiVersion", Text),
-    field(6, "controller", Flag),
-    field(7, "blockOwnerDeletion", Flag),
-];
-static NAMESPACE: &[Field] = &[
-    METADATA,
-    field(2, "spec", One(&[field(1, "finalizers", Texts)])),
-    field(3, "status", One(&[field(1, "phase", Text)])),
-];
-static CONFIG_MAP: &[Field] =
-    &[METADATA, field(2, "data", TextMap), field(3, "binaryData", BytesMap), field(4, "immutable", Flag)];
-static SECRET: &[Field] = &[
-    METADATA,
-    field(2, "data", BytesMap),
-    field(3, "type", Text),
-    field(4, "stringData", TextMap),
-    field(5, "immutable", Flag),
-];
-static SERVICE_ACCOUNT: &[Field] = &[METADATA];
-static SERVICE: &[Field] =
-    &[METADATA, field(2, "spec", One(SERVICE_SPEC)), field(3, "status", One(SERVICE_STATUS))];
-static SERVICE_SPEC: &[Field] = &[
-    field(1, "ports", Many(SERVICE_PORT)),
-    field(2, "selector", TextMap),
-    field(3, "clusterIP", Text),
-    field(4, "type", Text),
-    field(5, "externalIPs", Texts),
-    field(7, "sessionAffinity", Text),
-    field(10, "externalName", Text),
-];
-static SERVICE_STATUS: &[Field] = &[field(1, "loadBalancer", One(&[]))];
-static SERVICE_PORT: &[Field] = &[
-    field(1, "name", Text),
-    field(2, "protocol", Text),
-    field(3, "port", Number),
-    field(4, "targetPort", IntOrString),
-    field(5, "nodePort", Number),
-];
-static DEPLOYMENT: &[Field] =
-    &[METADATA, field(2, "spec", One(DEPLOYMENT_SPEC)), field(3, "status", One(&[]))];
-static DEPLOYMENT_SPEC: &[Field] = &[
-    field(1, "replicas", Pointer),
-    field(2, "selector", One(LABEL_SELECTOR)),
-    field(3, "template", One(POD)),
-    field(4, "strategy", One(&[field(1, "type", Text)])),
-    field(5, "minReadySeconds", Number),
-    field(6, "revisionHistoryLimit", Pointer),
-    field(7, "paused", Flag),
-    field(9, "progressDeadlineSeconds", Pointer),
-];
-static LABEL_SELECTOR: &[Field] = &[
-    field(1, "matchLabels", TextMap),
-    field(
-        2,
-        "matchExpressions",
-        Many(&[field(1, "key", Text), field(2, "operator", Text), field(3, "values", Texts)]),
-    ),
-];
-/// Templates of Pods too.
-static POD: &[Field] = &[METADATA, field(2, "spec", One(POD_SPEC)), field(3, "status", One(&[]))];
-static POD_SPEC: &[Field] = &[
-    field(2, "containers", Many(CONTAINER)),
-    field(3, "restartPolicy", Text),
-    field(4, "terminationGracePeriodSeconds", Pointer),
-    field(6, "dnsPolicy", Text),
-    field(7, "nodeSelector", TextMap),
-    field(8, "serviceAccountName", Text),
-    field(10, "nodeName", Text),
-    field(14, "securityContext", One(&[])),
-    field(19, "schedulerName", Text),
-];
-static CONTAINER: &[Field] = &[
-    field(1, "name", Text),
-    field(2, "image", Text),
-    field(3, "command", Texts),
-    field(4, "args", Texts),
-    field(5, "workingDir", Text),
-    field(6, "ports", Many(CONTAINER_PORT)),
-    field(7, "env", Many(&[field(1, "name", Text), field(2, "value", Text)])),
-    field(8, "resources", One(&[])),
-    field(13, "terminationMessagePath", Text),
-    field(14, "imagePullPolicy", Text),
-];
-static CONTAINER_PORT: &[Field] = &[
-    field(1, "name", Text),
-    field(2, "hostPort", Number),
-    field(3, "containerPort", Number),
-    field(4, "protocol", Text),
-    field(5, "hostIP", Text),
-];
-static DELETE_OPTIONS: &[Field] = &[
-    field(1, "gracePeriodSeconds", Pointer),
-    field(2, "preconditions", One(&[field(1, "uid", Text), field(2, "resourceVersion", Text)])),
-    field(3, "orphanDependents", Flag),
-    field(4, "propagationPolicy", Text),
-    field(5, "dryRun", Texts),
-];
-
-fn message(kind: &str) -> Option<&'static [Field]> {
-    Some(match kind {
-        "Namespace" => NAMESPACE,
-        "ConfigMap" => CONFIG_MAP,
-        "Secret" => SECRET,
-        "ServiceAccount" => SERVICE_ACCOUNT,
-        "Service" => SERVICE,
-        "Deployment" => DEPLOYMENT,
-        "Pod" => POD,
-        "DeleteOptions" => DELETE_OPTIONS,
-        _ => return None,
-    })
-}
 
 /// Turns a call with a body in protobuf into the same call with a body in JSON.
 ///
@@ -220,7 +64,7 @@ fn object(body: &[u8]) -> Outcome<Value> {
             _ => {}
         }
     }
-    let fields = message(&kind).ok_or_else(|| format!("its kind is {kind:?}"))?;
+    let fields = messages::of(&version, &kind).ok_or_else(|| format!("its kind is {kind:?}"))?;
     let mut object = read(raw, fields, &kind)?;
     object.insert("kind".to_owned(), kind.into());
     object.insert("apiVersion".to_owned(), version.into());
@@ -266,6 +110,11 @@ fn read(bytes: &[u8], fields: &[Field], place: &str) -> Outcome<Map<String, Valu
                 let map = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
                 if let Value::Object(map) = map {
                     map.insert(key, value.into());
+                }
+            }
+            (Quantity, Wire::Bytes(bytes)) => {
+                if let Some((1, Wire::Bytes(number))) = entries(bytes)?.into_iter().next() {
+                    object.insert(name.to_owned(), text(number)?.into());
                 }
             }
             (One(fields), Wire::Bytes(bytes)) => {
@@ -406,6 +255,35 @@ mod tests {
         let spec = [number(1, 0), number(5, 0)].concat();
         let deployment = object(&enveloped("Deployment", &bytes(2, &spec))).unwrap();
         assert_eq!(deployment["spec"], json!({ "replicas": 0 }));
+    }
+
+    #[test]
+    fn a_version_and_a_quantity_are_told_apart_from_a_number() {
+        let of = |version: &[u8], raw: &[u8]| {
+            let types = [bytes(1, version), bytes(2, b"HorizontalPodAutoscaler")].concat();
+            object(&[MAGIC, &bytes(1, &types), &bytes(2, raw)].concat())
+        };
+        let old = bytes(2, &[number(3, 9), number(4, 50)].concat());
+        let spec = json!({ "maxReplicas": 9, "targetCPUUtilizationPercentage": 50 });
+        assert_eq!(of(b"autoscaling/v1", &old).unwrap()["spec"], spec);
+        assert!(of(b"autoscaling/v2", &old).is_err(), "there it is a list");
+        let target = [bytes(1, b"AverageValue"), bytes(3, &bytes(1, b"1Gi"))].concat();
+        let resource = [bytes(1, b"memory"), bytes(2, &target)].concat();
+        let metric = [bytes(1, b"Resource"), bytes(4, &resource)].concat();
+        let told = of(b"autoscaling/v2", &bytes(2, &bytes(4, &metric))).unwrap();
+        let target = json!({ "type": "AverageValue", "averageValue": "1Gi" });
+        assert_eq!(told["spec"]["metrics"][0]["resource"], json!({ "name": "memory", "target": target }));
+    }
+
+    #[test]
+    fn a_review_is_read_with_the_empty_status_that_go_sends() {
+        let attributes = [bytes(1, b"ns"), bytes(2, b"get"), bytes(5, b"pods"), bytes(6, b"")].concat();
+        let raw =
+            [bytes(1, &bytes(8, b"")), bytes(2, &bytes(1, &attributes)), bytes(3, &number(1, 0))].concat();
+        let told = object(&enveloped("SelfSubjectAccessReview", &raw)).unwrap();
+        let asked = json!({ "namespace": "ns", "verb": "get", "resource": "pods" });
+        assert_eq!(told["spec"]["resourceAttributes"], asked);
+        assert_eq!(told["status"], json!({}));
     }
 
     #[test]
