@@ -72,6 +72,9 @@ mod source;
 mod threads;
 mod transcript;
 
+#[cfg(any(test, feature = "fuzz-internals"))]
+#[doc(hidden)]
+pub use api_server::fuzz;
 pub use api_server::{
     ApiServer, ApiServerBuilder, Calls, Ending, Fault, Injected, Phase, ServedRequest, Snapshot,
 };

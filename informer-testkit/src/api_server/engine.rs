@@ -155,6 +155,14 @@ impl Engine {
         }
     }
 
+    /// Lets every watch end once it has told what there is.
+    #[cfg(any(test, feature = "fuzz-internals"))]
+    pub(super) fn finish_watches(&self) {
+        for waiter in self.lock().bells.values().flatten() {
+            waiter.ring(|bell| bell.last = true);
+        }
+    }
+
     /// Lets watches be opened again.
     pub(super) fn resume(&self) {
         self.lock().stopped = false;

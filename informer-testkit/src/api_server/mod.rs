@@ -70,6 +70,8 @@ use http::{Listener, Security, Service};
 use memory::History;
 
 pub use fault::{Calls, Fault, Injected, Phase};
+#[cfg(any(test, feature = "fuzz-internals"))]
+pub use http::fuzz;
 pub use past::Snapshot;
 pub use requests::{Ending, ServedRequest};
 
@@ -110,7 +112,7 @@ pub use requests::{Ending, ServedRequest};
 /// | head of a request | 1 MiB, 1,024 fields | 431 and a close |
 /// | body of a request | 3 MiB | 413 and a close |
 /// | changes that wait for a watch | 1,000 | a watch that takes nothing for 100 ms of the server's clock meanwhile ends in good order |
-/// | changes that a resource remembers | 10,000 | 410 for versions before them |
+/// | changes that a resource remembers | 10,000, unless it is said | 410 for versions before them |
 /// | requests that are remembered | 4,096 | the oldest are forgotten |
 pub struct ApiServer {
     engine: Arc<Engine>,

@@ -233,8 +233,10 @@ fn a_connection_is_accepted_and_never_spoken_to() {
     assert_eq!(wire.answer().text(), "ok");
     server.fault(Fault::reset().at(Phase::Connect).times(1));
     assert_eq!(Wire::new(&server).rest(), (Vec::new(), true));
-    server.fault(Fault::cut().at(Phase::Connect).times(1));
+    server.fault(Fault::cut().at(Phase::Connect).times(2));
     assert_eq!(Wire::new(&server).rest(), (Vec::new(), false));
+    // Nor does a request that nobody has read make a reset of it.
+    assert_eq!(Wire::new(&server).get("/healthz", "").rest(), (Vec::new(), false));
 }
 
 #[test]

@@ -41,7 +41,7 @@ fn what_is_no_http_is_refused_and_harms_nobody() {
     for (bytes, status) in [
         (&b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc"[..], 400),
         (b"garbage\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: h\r\nHost: i\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: h\r\nno colon\r\n\r\n", 400),
         (b"GET / HTTP/1.1\r\nHost: h\r\nContent-Length: x\r\n\r\n", 400),
         (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
@@ -55,6 +55,22 @@ fn what_is_no_http_is_refused_and_harms_nobody() {
         wire.send(bytes).half_close();
         assert_eq!(wire.answer().status, status, "{start:?}");
         assert!(wire.is_at_end(), "{start:?}");
+    }
+    // In these words.
+    for (bytes, head, text) in [
+        ("garbage\r\n\r\n", "HTTP/1.1 400 Bad Request\r\n", "400 Bad Request"),
+        (
+            "GET / HTTP/1.1\r\n\r\n",
+            "HTTP/1.1 400 Bad Request: missing required Host header\r\n",
+            "400 Bad Request: missing required Host header",
+        ),
+        (coded, "HTTP/1.1 501 Not Implemented\r\n", "Unsupported transfer encoding"),
+        (&long, "HTTP/1.1 431 Request Header Fields Too Large\r\n", "431 Request Header Fields Too Large"),
+    ] {
+        let answer = Wire::new(&server).send(bytes).half_close().answer();
+        assert!(answer.head.starts_with(head), "{}", answer.head);
+        assert_eq!(answer.text(), text);
+        assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
     }
     // Requests that end early: nobody is there to be told.
     for bytes in ["", "GET /", "POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\nab"] {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use informer_testkit::{ApiServer, within};
+use informer_testkit::{ApiServer, Calls, Fault, Phase, within};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
@@ -68,6 +68,33 @@ fn requests_and_watches_go_through_tls() {
     let (stream, _) = until(stream, "\"ADDED\"");
     within("the stop", move || server.stop());
     until(stream, "0\r\n\r\n");
+}
+
+#[test]
+fn a_handshake_does_not_start_until_it_may() {
+    let server = start();
+    let silent = server.fault(Fault::stall().at(Phase::Connect).times(1));
+    let mut stream = connect(&server, &server);
+    // The client speaks first; what it has said waits in the socket.
+    stream.conn.write_tls(&mut stream.sock).unwrap();
+    silent.wait_for_hits(1);
+    stream.sock.set_nonblocking(true).unwrap();
+    let said = stream.sock.read(&mut [0; 1]);
+    assert_eq!(said.unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    stream.sock.set_nonblocking(false).unwrap();
+    silent.remove();
+    send(&mut stream, "/healthz", "");
+    until(stream, "\r\n\r\nok");
+}
+
+#[test]
+fn a_cut_over_tls_is_not_said_to_be_the_end() {
+    let server = start();
+    server.fault(Fault::cut().on(Calls::path("/version")).after_bytes(5));
+    let mut stream = connect(&server, &server);
+    send(&mut stream, "/version", "Connection: close\r\n");
+    let error = within("the cut", move || stream.read_to_end(&mut Vec::new()).unwrap_err());
+    assert_eq!(error.kind(), std::io::ErrorKind::UnexpectedEof);
 }
 
 #[test]

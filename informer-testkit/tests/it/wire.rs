@@ -15,7 +15,7 @@ pub(crate) struct Wire {
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
-    head: String,
+    pub(crate) head: String,
     pub(crate) body: Vec<u8>,
 }
 

@@ -5,23 +5,21 @@
 
 mod calls;
 mod plan;
+mod possible;
+mod refusal;
 mod rules;
 #[cfg(test)]
 mod tests;
 mod turns;
 
 use std::ops::Range;
-use std::sync::Arc;
 use std::time::Duration;
-
-use super::exchange::Whole;
-use super::status::Status;
-use super::watch::error_line;
 
 pub use calls::Calls;
 pub use rules::Injected;
 
 pub(super) use plan::{Place, Plan, Step, Strike};
+use refusal::Refusal;
 pub(super) use rules::Rules;
 use turns::{Turns, draw};
 
@@ -71,6 +69,8 @@ pub struct Fault {
     reach: Reach,
     turns: Turns,
     seed: u64,
+    /// Whether it was given something that only an answer has, and is none.
+    overdressed: bool,
 }
 
 /// What happens.
@@ -92,17 +92,6 @@ pub(super) enum Act {
     Drip(usize, Duration),
 }
 
-/// What a request is refused with.
-#[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    status: u16,
-    reason: &'static str,
-    message: String,
-    pub(super) headers: Vec<(String, String)>,
-    /// Media type and bytes that stand in for the `Status`.
-    body: Option<(String, Vec<u8>)>,
-}
-
 /// How far into its phase a fault strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Reach {
@@ -121,6 +110,7 @@ impl Fault {
             reach: Reach::Bytes(0),
             turns: Turns::default(),
             seed: 0,
+            overdressed: false,
         }
     }
 
@@ -135,17 +125,10 @@ impl Fault {
         Fault::new(Act::Stall)
     }
 
-    /// An answer with this status in place of the right one; the request is not carried out. In the body of a watch it
+    /// An answer with this status, of those that have a body, in place of the right one; the request is not carried out. In the body of a watch it
     /// is an `ERROR` event, after which the watch is over.
     pub fn status(code: u16) -> Self {
-        let (reason, message) = words(code);
-        Fault::new(Act::Refuse(Box::new(Refusal {
-            status: code,
-            reason,
-            message: message.to_owned(),
-            headers: Vec::new(),
-            body: None,
-        })))
+        Fault::new(Act::Refuse(Box::new(Refusal::new(code))))
     }
 
     /// 410, reason `Expired`: as [`status`](Fault::status).
@@ -185,26 +168,26 @@ impl Fault {
         Fault::new(Act::Drip(bytes, every))
     }
 
-    /// The answer of [`status`](Fault::status) has one header more. Other faults have no headers.
-    pub fn header(mut self, name: &str, value: &str) -> Self {
-        if let Act::Refuse(refusal) = &mut self.act {
-            refusal.headers.push((name.to_owned(), value.to_owned()));
-        }
-        self
+    /// The answer has one header more; only [`status`](Fault::status) and its kin are answers.
+    pub fn header(self, name: &str, value: &str) -> Self {
+        self.refused_with(|refusal| refusal.headers.push((name.to_owned(), value.to_owned())))
     }
 
-    /// The answer of [`status`](Fault::status) has this body in place of a `Status`: the page of a proxy, say.
-    pub fn body(mut self, media_type: &str, body: impl AsRef<[u8]>) -> Self {
-        if let Act::Refuse(refusal) = &mut self.act {
-            refusal.body = Some((media_type.to_owned(), body.as_ref().to_vec()));
-        }
-        self
+    /// The answer has this body in place of a `Status`: the page of a proxy, say; only [`status`](Fault::status) and
+    /// its kin are answers.
+    pub fn body(self, media_type: &str, body: impl AsRef<[u8]>) -> Self {
+        self.refused_with(|refusal| refusal.body = Some((media_type.to_owned(), body.as_ref().to_vec())))
     }
 
-    /// The answer of [`status`](Fault::status) says this.
-    pub fn message(mut self, message: &str) -> Self {
-        if let Act::Refuse(refusal) = &mut self.act {
-            message.clone_into(&mut refusal.message);
+    /// The answer says this; only [`status`](Fault::status) and its kin are answers.
+    pub fn message(self, message: &str) -> Self {
+        self.refused_with(|refusal| message.clone_into(&mut refusal.message))
+    }
+
+    fn refused_with(mut self, change: impl FnOnce(&mut Refusal)) -> Self {
+        match &mut self.act {
+            Act::Refuse(refusal) => change(refusal),
+            _ => self.overdressed = true,
         }
         self
     }
@@ -289,38 +272,6 @@ impl Fault {
         })
     }
 
-    /// Why this can never happen.
-    fn contradiction(&self) -> Option<&'static str> {
-        let phase = self.phase();
-        let starts = self.reach == Reach::Bytes(0);
-        let streams = matches!(phase, Phase::Body | Phase::Initial | Phase::Live);
-        let ordered = matches!(self.act, Act::Refuse(_) | Act::End);
-        Some(match (&self.act, phase) {
-            (Act::Drip(0, _), _) => "a drip of 0 bytes never ends",
-            _ if self.turns.every == 0 || self.turns.one_in == 0 => "no request is the 0th",
-            _ if matches!(&self.reach, Reach::BytesWithin(range) if range.is_empty()) => {
-                "an empty range of bytes"
-            }
-            (Act::Refuse(_) | Act::End | Act::Drip(..), Phase::Connect) => {
-                "at Connect there is nobody to answer: only delay, stall, cut and reset are possible"
-            }
-            (_, Phase::Connect) if !self.calls.is_any() => {
-                "at Connect there is no request yet: leave out on(…)"
-            }
-            (_, Phase::Connect) if !starts => "at Connect there are no bytes to count",
-            (Act::End, Phase::Head) => "only a watch that has begun can end: at Body, Initial or Live",
-            (Act::Refuse(_), Phase::Head) if !starts => "an answer that has begun has its status already",
-            (_, Phase::Head) if matches!(self.reach, Reach::Events(_)) => "a head has no events",
-            _ if streams && ordered && !self.calls.may_watch() => {
-                "only a watch can end, or tell an error, in its body: on(Calls::watch(…))"
-            }
-            (_, Phase::Initial | Phase::Live) if !self.calls.may_watch() => {
-                "only a watch has this phase: on(Calls::watch(…))"
-            }
-            _ => return None,
-        })
-    }
-
     /// How far it is to get on the `index`-th request that it is for.
     fn reach_of(&self, index: u64) -> plan::Reach {
         match &self.reach {
@@ -331,44 +282,5 @@ impl Fault {
                 plan::Reach::Bytes(range.start + draw(self.seed, index, 1) % width)
             }
         }
-    }
-}
-
-impl Refusal {
-    /// The answer, without the headers that it has been given.
-    pub(super) fn answer(&self) -> Whole {
-        match &self.body {
-            None => self.as_status().answer(),
-            Some((media_type, body)) => {
-                let headers = vec![("Content-Type", media_type.clone())];
-                Whole { status: self.status, headers, body: body.clone() }
-            }
-        }
-    }
-
-    /// The `ERROR` event.
-    pub(super) fn event(&self) -> Arc<[u8]> {
-        error_line(&self.as_status())
-    }
-
-    fn as_status(&self) -> Box<Status> {
-        Status::new(self.status, self.reason, self.message.as_str())
-    }
-}
-
-/// Reason and message of a code, as a real server has them.
-fn words(code: u16) -> (&'static str, &'static str) {
-    match code {
-        400 => ("BadRequest", "the server rejected our request for an unknown reason"),
-        401 => ("Unauthorized", "Unauthorized"),
-        403 => ("Forbidden", "forbidden"),
-        404 => ("NotFound", "the server could not find the requested resource"),
-        409 => ("Conflict", "the server reported a conflict"),
-        410 => ("Expired", "The resourceVersion for the provided watch is too old."),
-        429 => ("TooManyRequests", "Too many requests, please try again later."),
-        500 => ("InternalError", "an error on the server has prevented the request from succeeding"),
-        503 => ("ServiceUnavailable", "the server is currently unable to handle the request"),
-        504 => ("Timeout", "the server was unable to return a response in the time allotted"),
-        _ => ("", "the server does as it was told"),
     }
 }

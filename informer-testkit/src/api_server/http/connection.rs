@@ -17,9 +17,9 @@ use crate::http::read::{Fault, Framing, Head, Limits, read_body, read_head};
 use crate::http::{header, queries};
 
 /// Those of kube-apiserver.
-const LIMITS: Limits = Limits { head: 1 << 20, body: 3 << 20 };
+pub(super) const LIMITS: Limits = Limits { head: 1 << 20, body: 3 << 20 };
 
-/// What is read of a refused request, at most, and how long the next byte of it may take.
+/// What is read after an answer that a client may not expect, at most, and how long the next byte of it may take.
 const REST: (u64, Duration) = (64 << 20, Duration::from_millis(500));
 
 /// How a connection goes on.
@@ -42,11 +42,15 @@ pub(super) fn serve(shared: &Shared, socket: Arc<TcpStream>) {
         Ok(refused) => {
             conversation.reader.get_mut().finish();
             if refused {
-                conversation.drain();
+                drain(&conversation.outlet.socket, &mut conversation.reader);
             }
         }
         Err(Gone::Away) => {}
-        Err(Gone::Cut) => conversation.outlet.shut(),
+        Err(Gone::Cut) => {
+            conversation.outlet.shut();
+            // By the socket: what is left of a session does not matter any more.
+            drain(&conversation.outlet.socket, &mut &*conversation.outlet.socket);
+        }
         Err(Gone::Reset) => conversation.outlet.reset(),
     }
 }
@@ -84,14 +88,15 @@ impl Conversation<'_> {
         let head = match read_head(&mut self.reader, LIMITS) {
             Ok(Some(head)) => head,
             Ok(None) => return Ok(Next::Close),
-            Err(fault) => return self.refuse(fault),
+            Err(fault) => return self.refuse(&fault),
         };
         let hosts = head.headers.iter().filter(|(name, _)| name.eq_ignore_ascii_case("host")).count();
         if hosts == 0 && !head.old {
-            return self.refuse(Fault::Malformed("missing required Host header".to_owned()));
+            self.outlet.send(self.reader.get_mut(), &reply::refusal(400, "missing required Host header"))?;
+            return Ok(Next::Refused);
         }
         if hosts > 1 {
-            return self.refuse(Fault::Malformed("too many Host headers".to_owned()));
+            return self.refuse(&Fault::Malformed("too many Host headers".to_owned()));
         }
         let manner = Manner { old: head.old, closes: head.closes(), bodiless: head.method == "HEAD" };
         let body = match self.body(&head)? {
@@ -103,13 +108,9 @@ impl Conversation<'_> {
                 self.outlet.send(wire, &answer.body)?;
                 return Ok(Next::Refused);
             }
-            Err(fault) => return self.refuse(fault),
+            Err(fault) => return self.refuse(&fault),
         };
-        let Head { method, target, headers, .. } = head;
-        let (path, query) = place(&target).split_once('?').unwrap_or((place(&target), ""));
-        let query = queries(query);
-        let call = Call { method, path: path.to_owned(), query, headers, body, user: None };
-        self.outlet.answer(self.reader.get_mut(), call, manner)?;
+        self.outlet.answer(self.reader.get_mut(), call_of(head, body), manner)?;
         Ok(if manner.closes { Next::Close } else { Next::Request })
     }
 
@@ -125,25 +126,39 @@ impl Conversation<'_> {
         Ok(read_body(&mut self.reader, head.framing, LIMITS))
     }
 
-    fn refuse(&mut self, fault: Fault) -> Result<Next, Gone> {
-        let refusal = match fault {
-            Fault::Broken(error) => return Err(error.into()),
-            Fault::Malformed(what) => reply::refusal(400, &what),
-            Fault::HeadTooLarge => reply::refusal(431, ""),
-            Fault::BodyTooLarge => reply::refusal(413, ""),
-            Fault::UnknownCoding => reply::refusal(501, "unsupported transfer encoding"),
+    fn refuse(&mut self, fault: &Fault) -> Result<Next, Gone> {
+        let Some(refusal) = refusal_of(fault) else {
+            return Err(Gone::Away);
         };
         self.outlet.send(self.reader.get_mut(), &refusal)?;
         Ok(Next::Refused)
     }
+}
 
-    /// Reads what the client still sends, to a bound.
-    fn drain(&mut self) {
-        let (most, patience) = REST;
-        // Without the limit a client that goes on for ever is read to the bound.
-        let _ = self.outlet.socket.set_read_timeout(Some(patience));
-        let _ = io::copy(&mut self.reader.by_ref().take(most), &mut io::sink());
-    }
+/// Reads what the client still sends, to a bound.
+fn drain(socket: &TcpStream, reader: &mut impl Read) {
+    let (most, patience) = REST;
+    // Without the limit a client that goes on for ever is read to the bound.
+    let _ = socket.set_read_timeout(Some(patience));
+    let _ = io::copy(&mut reader.take(most), &mut io::sink());
+}
+
+/// What a request asks.
+pub(super) fn call_of(head: Head, body: Vec<u8>) -> Call {
+    let Head { method, target, headers, .. } = head;
+    let (path, query) = place(&target).split_once('?').unwrap_or((place(&target), ""));
+    Call { method, path: path.to_owned(), query: queries(query), headers, body, user: None }
+}
+
+/// What is said to a request that cannot be read; nothing where nobody is there to hear it.
+pub(super) fn refusal_of(fault: &Fault) -> Option<Vec<u8>> {
+    Some(match fault {
+        Fault::Broken(_) => return None,
+        Fault::Malformed(_) => reply::refusal(400, ""),
+        Fault::HeadTooLarge => reply::refusal(431, ""),
+        Fault::BodyTooLarge => reply::refusal(413, ""),
+        Fault::UnknownCoding => reply::refusal_saying("501 Not Implemented", "Unsupported transfer encoding"),
+    })
 }
 
 /// The path and the query of a target, which proxies are sent with scheme and host.

@@ -1,13 +1,16 @@
 //! HTTP/1.1 for the API server: a [`Listener`] that turns bytes into calls and answers into bytes.
 //!
 //! One thread accepts and notices clients that have gone ([`door`]), one serves each connection ([`connection`]), and
-//! what it sends goes past the faults that are ordered ([`outlet`]).
+//! what it sends goes past the faults that are ordered ([`outlet`], [`pace`]).
 //! A connection's socket is owned by its thread; the list here holds it weakly, to shut it down. When
 //! [`Listener::stop`] returns, every thread is joined and every socket closed.
 
 mod connection;
 mod door;
+#[cfg(any(test, feature = "fuzz-internals"))]
+pub mod fuzz;
 mod outlet;
+mod pace;
 mod reply;
 #[cfg(test)]
 mod tests;

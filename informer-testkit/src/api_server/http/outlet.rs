@@ -3,18 +3,17 @@
 //! Where nothing awaits an answer it goes out in one write, an event in one more. It decides that a connection is to
 //! be closed, and how; the closing is its caller's.
 
-use std::io::{self, Write};
+use std::io;
 use std::net::{Shutdown, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
-use informer_core::Stop;
-
 use super::Shared;
 use super::door::Watched;
+use super::pace::Pace;
 use super::reply::{self, LAST_CHUNK, Manner};
 use super::wire::Wire;
-use crate::api_server::control::{Control, Visit};
+use crate::api_server::control::Visit;
 use crate::api_server::exchange::{Answer, Call, Stream, Whole};
 use crate::api_server::fault::{Act, Phase, Place, Step, Strike};
 use crate::api_server::requests::Ending;
@@ -35,18 +34,10 @@ pub(super) struct Outlet<'a> {
     pub(super) shared: &'a Shared,
     pub(super) socket: Arc<TcpStream>,
     /// Tells when the client has gone; there while somebody wants to know.
-    watched: Option<Watched<'a>>,
-    pace: Option<Pace>,
+    pub(super) watched: Option<Watched<'a>>,
+    pub(super) pace: Option<Pace>,
     /// What is sent next; kept for its room.
     buffer: Vec<u8>,
-}
-
-/// So many bytes at a time, with a pause after each.
-struct Pace {
-    bytes: usize,
-    every: Duration,
-    /// Set when it is over.
-    removed: Stop,
 }
 
 impl<'a> Outlet<'a> {
@@ -285,59 +276,6 @@ impl<'a> Outlet<'a> {
         }
     }
 
-    /// Sends bytes once the server is not paused, at the pace that is set.
-    pub(super) fn send(&mut self, wire: &mut Wire, bytes: &[u8]) -> Result<(), Gone> {
-        self.unpaused()?;
-        let mut rest = bytes;
-        while let Some(pace) = &self.pace {
-            if rest.len() <= pace.bytes || pace.removed.is_set() {
-                break;
-            }
-            let (now, later) = rest.split_at(pace.bytes);
-            let (every, removed) = (pace.every, pace.removed.clone());
-            write(wire, now)?;
-            rest = later;
-            self.hold(Some(every), &removed)?;
-        }
-        write(wire, rest)?;
-        match &self.pace {
-            Some(Pace { every, removed, .. }) if !removed.is_set() && !rest.is_empty() => {
-                let (every, removed) = (*every, removed.clone());
-                self.hold(Some(every), &removed)
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Waits until the server is not paused.
-    fn unpaused(&mut self) -> Result<(), Gone> {
-        while let Some(resumed) = self.control().pause.resumed() {
-            self.hold(None, &resumed)?;
-        }
-        Ok(())
-    }
-
-    /// Waits for `time`, or until `signal` is set; the client may go meanwhile.
-    fn hold(&mut self, time: Option<Duration>, signal: &Stop) -> Result<(), Gone> {
-        let away = self.away();
-        self.control().hold(time, &[signal, &away]);
-        if away.is_set() { Err(Gone::Away) } else { Ok(()) }
-    }
-
-    /// Set when the client has gone or the server stops.
-    fn away(&mut self) -> Stop {
-        let watch = || self.shared.door.watch(Arc::clone(&self.socket));
-        self.watched.get_or_insert_with(watch).stop.clone()
-    }
-
-    fn why_away(&self) -> Ending {
-        if self.shared.door.is_closed() { Ending::Stopped } else { Ending::ClientGone }
-    }
-
-    fn control(&self) -> &'a Control {
-        self.shared.service.control()
-    }
-
     /// Closes the connection for this side; over TLS without a word.
     pub(super) fn shut(&self) {
         // Whoever does not listen any more misses nothing.
@@ -349,12 +287,6 @@ impl<'a> Outlet<'a> {
         // Without it the close is an orderly one, which a test would notice.
         let _ = rustix::net::sockopt::set_socket_linger(&*self.socket, Some(Duration::ZERO));
     }
-}
-
-fn write(wire: &mut Wire, bytes: &[u8]) -> Result<(), Gone> {
-    wire.write_all(bytes)?;
-    wire.flush()?;
-    Ok(())
 }
 
 impl From<io::Error> for Gone {

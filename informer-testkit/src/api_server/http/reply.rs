@@ -64,13 +64,15 @@ pub(super) fn chunk(bytes: &mut Vec<u8>, data: &[u8]) {
 
 /// A refusal by HTTP itself, in the words of Go's server; the connection ends with it.
 pub(super) fn refusal(status: u16, detail: &str) -> Vec<u8> {
-    let reason = reason(status);
     let detail = if detail.is_empty() { String::new() } else { format!(": {detail}") };
-    format!(
-        "HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n\
-         {status} {reason}{detail}"
-    )
-    .into_bytes()
+    let line = format!("{status} {}{detail}", reason(status));
+    refusal_saying(&line, &line)
+}
+
+/// The same with a status line and a text of its own.
+pub(super) fn refusal_saying(line: &str, text: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {line}\r\nContent-Type: text/plain; charset=utf-8\r\nConnection: close\r\n\r\n{text}")
+        .into_bytes()
 }
 
 /// Of two headers of one name that of `more` is sent.

@@ -165,7 +165,7 @@ fn who_comes_when_all_places_are_taken_is_told_so_and_a_place_is_free_again() {
     let server = start(1);
     let first = quiet_stream(&server);
     let refused = rest(TcpStream::connect(server.addr).unwrap());
-    assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{refused}");
+    assert!(refused.starts_with("HTTP/1.1 503 Service Unavailable: too many connections\r\n"), "{refused}");
     drop(first);
     let connections = &server.listener.shared.connections;
     let free = |connections: &mut super::Connections| connections.open.is_empty().then_some(());

@@ -1,21 +1,16 @@
-//! [`ServedRequest`]: a request that came over HTTP and what became of it, and [`Requests`], the newest of them.
+//! [`ServedRequest`]: a request that came over HTTP and what became of it; [`Requests`], the newest of them.
 //!
 //! No secret gets in here: the values of headers that carry credentials are left out, and so are bodies.
 
-use std::collections::VecDeque;
-use std::fmt;
-use std::sync::Arc;
+mod log;
 
-use informer_core::sync::Monitor;
+use std::fmt;
 
 use super::exchange::Call;
-use super::fault::Calls;
 use super::options::flag;
-use crate::deadline::Deadline;
 use crate::http::header;
 
-/// How many requests are remembered.
-const KEPT: usize = 4096;
+pub(super) use log::{Requests, Ticket};
 
 /// Headers whose values are secret.
 const SECRET: [&str; 4] = ["authorization", "proxy-authorization", "cookie", "sec-websocket-protocol"];
@@ -256,120 +251,5 @@ impl fmt::Debug for ServedRequest {
             .field("body_bytes", &self.body_bytes)
             .field("ending", &self.ending)
             .finish()
-    }
-}
-
-/// The newest requests of a server.
-#[derive(Clone)]
-pub(super) struct Requests {
-    log: Arc<Monitor<Log>>,
-}
-
-#[derive(Debug, Default)]
-struct Log {
-    /// How many were forgotten: the number of the first that is kept.
-    first: u64,
-    kept: VecDeque<ServedRequest>,
-}
-
-/// A request whose answer is under way. If nobody says how that ended, it is broken.
-pub(super) struct Ticket {
-    requests: Requests,
-    number: u64,
-    ended: bool,
-}
-
-impl Requests {
-    /// None so far.
-    pub(super) fn new() -> Self {
-        Requests { log: Arc::new(Monitor::new(Log::default())) }
-    }
-
-    /// Takes in a request that has come.
-    pub(super) fn add(&self, request: ServedRequest) -> Ticket {
-        let mut log = self.log.lock();
-        log.kept.push_back(request);
-        let number = log.first + log.kept.len() as u64 - 1;
-        let oldest = if log.kept.len() > KEPT {
-            log.first += 1;
-            log.kept.pop_front()
-        } else {
-            None
-        };
-        drop(log);
-        drop(oldest); // outside the lock
-        self.log.notify_all();
-        Ticket { requests: self.clone(), number, ended: false }
-    }
-
-    /// Every request that is kept and meant.
-    pub(super) fn of(&self, calls: &Calls) -> Vec<ServedRequest> {
-        self.log.lock().kept.iter().filter(|request| calls.matches(request)).cloned().collect()
-    }
-
-    /// Forgets every request so far.
-    pub(super) fn forget(&self) {
-        let mut log = self.log.lock();
-        log.first += log.kept.len() as u64;
-        let kept = std::mem::take(&mut log.kept);
-        drop(log);
-        drop(kept); // outside the lock
-    }
-
-    /// Waits until `count` requests are meant and `are` so.
-    #[track_caller]
-    pub(super) fn wait(
-        &self,
-        count: usize,
-        calls: &Calls,
-        what: &str,
-        are: impl Fn(&ServedRequest) -> bool,
-    ) -> Vec<ServedRequest> {
-        let ready = |log: &mut Log| {
-            let those = log.kept.iter().filter(|request| calls.matches(request) && are(request));
-            let those: Vec<_> = those.cloned().collect();
-            (count <= those.len()).then_some(those)
-        };
-        let shown = |log: &Log| {
-            let lines: Vec<_> = log.kept.iter().map(|request| format!("\n  {request:?}")).collect();
-            format!("a server with these requests:{}", lines.concat())
-        };
-        Deadline::new().wait_on(&self.log, &format!("{count} {what}: {calls}"), ready, shown)
-    }
-
-    fn change(&self, number: u64, change: impl FnOnce(&mut ServedRequest)) {
-        let mut log = self.log.lock();
-        let at = number.checked_sub(log.first).and_then(|at| usize::try_from(at).ok());
-        if let Some(request) = at.and_then(|at| log.kept.get_mut(at)) {
-            change(request);
-        }
-        drop(log);
-        self.log.notify_all();
-    }
-}
-
-impl Ticket {
-    /// The answer has this status.
-    pub(super) fn status(&self, status: u16) {
-        self.requests.change(self.number, |request| request.status = Some(status));
-    }
-
-    /// So many more bytes of the body have been sent.
-    pub(super) fn sent(&self, bytes: usize) {
-        self.requests.change(self.number, |request| request.body_bytes += bytes as u64);
-    }
-
-    /// The answer is over.
-    pub(super) fn end(&mut self, ending: Ending) {
-        self.ended = true;
-        self.requests.change(self.number, |request| request.ending = Some(ending));
-    }
-}
-
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        if !self.ended {
-            self.end(Ending::Broken);
-        }
     }
 }
