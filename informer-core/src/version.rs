@@ -37,6 +37,12 @@ pub fn below(a: &str, b: &str) -> bool {
     compare(a, b).is_some_and(Ordering::is_lt)
 }
 
+/// Whether a server that says `a` where `b` was known has gone back: below, or `0`, which is no state of its own but stands
+/// for whatever a server has at hand.
+pub(crate) fn goes_back(a: &str, b: &str) -> bool {
+    below(a, b) || a == "0" && is_comparable(b)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::machine::{Ended, Machine, Settings, Step, Verdict, Watched};
+use super::machine::{Ended, Machine, Page, Settings, Step, Verdict, Watched};
 use super::sink::{PageSink, Pages, Stream, Transform, Why};
 use super::{Heard, Phase, Report, Target};
 use crate::backoff::Random;
@@ -84,6 +84,7 @@ impl<T: Object> Run<'_, T> {
                     self.pages = Pages::default();
                     self.begin_list();
                 }
+                self.pages.begin_page();
                 self.list(&request);
             }
             Step::Probe(request) => self.probe(&request),
@@ -122,7 +123,8 @@ impl<T: Object> Run<'_, T> {
         };
         self.target.heard(Heard::Page);
         let initial = !self.machine.has_listed();
-        let (verdict, after) = self.machine.page(&end);
+        let (items, first) = self.pages.page();
+        let (verdict, after) = self.machine.page(&Page { end: &end, items, first });
         match verdict {
             Verdict::More => {}
             Verdict::Accept { lowered } => {
@@ -150,7 +152,10 @@ impl<T: Object> Run<'_, T> {
         match end {
             Ok(end) => {
                 self.target.heard(Heard::Page);
-                self.machine.probed(&end.resource_version);
+                let after = self.machine.probed(&end.resource_version);
+                if let Some((kind, text)) = after.complaint {
+                    self.fail(&Error::new(kind, text).at(Stage::List), after.delay);
+                }
             }
             Err(error) => {
                 let after = self.machine.probe_failed(&error);
@@ -185,6 +190,7 @@ impl<T: Object> Run<'_, T> {
             (_, Some(Why::WentBack)) => Ended::WentBack,
             (_, Some(Why::Unidentified)) => Ended::Unidentified,
             (_, Some(Why::TooLong)) => Ended::TooLong,
+            (_, Some(Why::Overdue)) => Ended::Overdue,
             (_, Some(Why::Refused)) => Ended::Refused,
             (Ok(WatchEnd::Silent), None) => Ended::Silent,
             (Ok(WatchEnd::Closed | WatchEnd::Ended), None) => Ended::Closed,

@@ -12,6 +12,7 @@ mod settings;
 mod tests;
 mod watch;
 
+use std::collections::HashSet;
 use std::time::{Duration, Instant};
 
 use crate::backoff::{Backoff, Random};
@@ -19,6 +20,7 @@ use crate::error::{Error, ErrorKind};
 use crate::list_watch::{ListRequest, WatchRequest};
 use crate::reflector::NextStep;
 
+pub(crate) use list::Page;
 use settings::LONGEST_WAIT;
 pub(crate) use settings::Settings;
 pub(crate) use watch::{Ended, Watched};
@@ -91,9 +93,17 @@ pub(crate) struct Machine {
 struct Pages {
     /// The list's version, from the first page.
     version: Option<String>,
-    /// The token of the page under way; empty on the first one.
-    token: String,
+    /// Hashes of the tokens answered so far; none on the first page.
+    tokens: HashSet<u64>,
+    /// Hashes of the keys that the pages began with.
+    firsts: HashSet<u64>,
+    /// Pages without an item, in a row.
+    empty: u32,
     restarts: u32,
+    /// Its tokens expire before it is through: the next one is asked for without a limit.
+    whole: bool,
+    /// Lists at a version of their own that were answered 500, in a row.
+    internal: u32,
     /// A list at `0` came in pages, so the server does not answer it from its cache.
     paginated: bool,
 }
@@ -126,6 +136,8 @@ struct Watching {
     expiries: u32,
     /// Without a sign of life for their full length; an outage counts as one.
     quiet: u32,
+    /// How long those without a sign of life have lasted that ended before their time.
+    quiet_for: Duration,
     bookmark_seen: bool,
     idle_raised: bool,
     /// Time-out asked of the watch under way.

@@ -14,11 +14,18 @@ pub(super) const FRUITLESS: u32 = 3;
 pub(super) const STREAM_ATTEMPTS: u32 = 3;
 /// Fresh starts of a paged list whose continue token expired, before it counts as failed.
 pub(super) const PAGE_RESTARTS: u32 = 3;
+/// Pages without an item in a row before a list counts as one without an end. API servers fill their pages; what serves
+/// sparse ones through a selector still brings an item now and then.
+pub(super) const EMPTY_PAGES: u32 = 100;
+/// Lists at a version of their own answered 500 in a row before the next one asks for the most recent state.
+pub(super) const INTERNAL: u32 = 2;
 /// Watches that cannot be opened in a row before a list is tried, in case only watching is broken; client-go's HTTP
 /// layer gives up after as many.
 pub(super) const OPEN_ATTEMPTS: u32 = 10;
 /// Watches without a sign of life in a row before the server is asked for its version; an outage counts as one.
 pub(super) const QUIET: u32 = 2;
+/// How much longer than asked for a watch may bring bytes but no event.
+pub(super) const OVERDUE: Duration = Duration::from_secs(30);
 /// The most a server may make us wait.
 pub(super) const LONGEST_WAIT: Duration = Duration::from_secs(300);
 

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use super::settings::{FRUITLESS, HEALTHY, OPEN_ATTEMPTS, QUIET, SHORT, STREAM_ATTEMPTS};
-use super::{Aftermath, Machine, Plan, Step, Verdict};
+use super::settings::{FRUITLESS, HEALTHY, OPEN_ATTEMPTS, OVERDUE, QUIET, SHORT, STREAM_ATTEMPTS};
+use super::{Aftermath, Machine, Plan, Step, Verdict, Watching};
 use crate::error::{Error, ErrorKind};
 use crate::list_watch::WatchRequest;
 
@@ -14,6 +14,8 @@ pub(crate) enum Ended<'a> {
     Closed,
     /// Nothing came for the idle limit.
     Silent,
+    /// Bytes came, but no event, for longer than the watch was to last.
+    Overdue,
     /// An event below the version the watch started at (D7).
     WentBack,
     /// An event whose object's key cannot be read: its loss cannot be told, so everything is listed again (D8).
@@ -49,7 +51,7 @@ pub(crate) struct Watched<'a> {
 impl Watched<'_> {
     /// Whether it worked for so long. Silence proves nothing: the connection may have been half open.
     pub(crate) fn worked_for(&self, time: Duration) -> bool {
-        self.alive >= time && !(matches!(self.ended, Ended::Silent) && self.events == 0)
+        self.alive >= time && !(matches!(self.ended, Ended::Silent | Ended::Overdue) && self.events == 0)
     }
 
     /// Whether it worked at all.
@@ -57,7 +59,13 @@ impl Watched<'_> {
         self.worked_for(SHORT)
     }
 
-    /// Whether it ended at once with nothing (F-12).
+    /// Whether it ended at once, be it after a head that took its time, unless that took so long that it alone keeps
+    /// requests apart: a proxy may hold the head of a quiet watch for the whole of it (F-06).
+    fn is_short(&self) -> bool {
+        self.lasted < SHORT || self.alive < SHORT && self.lasted < HEALTHY
+    }
+
+    /// Whether it ended at once with nothing, counted from the request (F-06, F-12).
     pub(crate) fn is_fruitless(&self) -> bool {
         let ended = match self.ended {
             Ended::Closed | Ended::Silent => true,
@@ -83,8 +91,8 @@ impl Machine {
         let timeout = Duration::from_secs(seconds);
         self.watch.timeout = timeout;
         self.stream.under_way = initial_events;
-        let resource_version = if initial_events && self.unavailable {
-            String::new()
+        let resource_version = if initial_events {
+            self.known_version()
         } else {
             self.version.clone()
         };
@@ -100,6 +108,11 @@ impl Machine {
     /// How long the initial phase of the streaming list under way may take; `None` if there is none.
     pub(crate) fn initial_phase(&self) -> Option<Duration> {
         self.stream.under_way.then_some(self.settings.initial_limit)
+    }
+
+    /// How long the watch under way may bring bytes but no event. The server was asked to end it before.
+    pub(crate) fn patience(&self) -> Duration {
+        self.watch.timeout + OVERDUE
     }
 
     /// The end bookmark of a streaming list has come.
@@ -138,6 +151,14 @@ impl Machine {
             _ if watch.is_fruitless() => self.fruitless(),
             Ended::Closed => self.closed(watch),
             Ended::Silent => self.silent(watch),
+            Ended::Overdue => {
+                self.plan = Plan::Watch;
+                self.quiet(watch);
+                Aftermath::default().with(
+                    ErrorKind::Silent,
+                    "bytes came but no event, and the server did not end the watch in time; the connection is given up",
+                )
+            }
             // D7: only the most recent state may lower the version.
             Ended::WentBack => {
                 self.list_afresh();
@@ -152,9 +173,11 @@ impl Machine {
             Ended::TooLong | Ended::Refused => self.retry_list(None), // only streaming lists are
             Ended::NotOpened(error) => self.not_opened(error, watch),
             // R-34, and W-2 should a source tell a broken connection so: the version is still good.
-            Ended::Error(error) if error.is_too_many_requests() || error.is_transport() => {
+            Ended::Error(error) if error.is_transport() => {
+                self.broken(watch);
                 self.retry_watch(error.retry_after())
             }
+            Ended::Error(error) if error.is_too_many_requests() => self.retry_watch(error.retry_after()),
             Ended::Error(error) => {
                 self.note_gone(error, watch);
                 self.retry_list(error.retry_after())
@@ -178,7 +201,7 @@ impl Machine {
             seen.short = 0;
         }
         if watch.events > 0 {
-            seen.quiet = 0;
+            seen.forget_quiet();
         }
         if watch.bookmarks > 0 {
             seen.bookmark_seen = true;
@@ -191,6 +214,7 @@ impl Machine {
 
     fn fruitless(&mut self) -> Aftermath {
         self.plan = Plan::Watch;
+        self.suspect();
         let seen = &mut self.watch;
         seen.fruitless += 1;
         if seen.fruitless >= FRUITLESS {
@@ -204,11 +228,19 @@ impl Machine {
 
     fn closed(&mut self, watch: &Watched<'_>) -> Aftermath {
         self.plan = Plan::Watch;
-        self.watch.fruitless = 0;
-        if watch.lasted < SHORT {
-            // F-13: events alone are no proof of health; the first time is free.
+        if watch.lasted + Duration::from_secs(5) >= self.watch.timeout {
+            self.quiet(watch);
+        } else {
+            self.broken(watch);
+        }
+        if watch.is_short() {
+            // F-13: neither events nor a slow head are a proof of health; the first time is free.
             self.watch.short += 1;
             if self.watch.short > 1 {
+                if watch.events == 0 {
+                    return self.fruitless();
+                }
+                self.watch.fruitless = 0;
                 return self
                     .pause(None)
                     .with(ErrorKind::Network, "the watch ended within a second of its start, again");
@@ -216,10 +248,7 @@ impl Machine {
             return Aftermath::default();
         }
         self.watch.short = 0;
-        let full = watch.lasted + Duration::from_secs(5) >= self.watch.timeout;
-        if full {
-            self.quiet(watch);
-        }
+        self.watch.fruitless = 0;
         Aftermath::default()
     }
 
@@ -251,6 +280,19 @@ impl Machine {
         }
     }
 
+    /// D7: the watch ended before its time, so the server may have been restarted: as [`suspect`](Machine::suspect).
+    /// Where each watch is cut early, by a proxy say, their silences add up to that of one that was not.
+    fn broken(&mut self, watch: &Watched<'_>) {
+        if watch.events == 0 {
+            self.watch.quiet_for += watch.lasted;
+            if self.watch.quiet_for >= self.watch.timeout {
+                self.watch.quiet_for = Duration::ZERO;
+                self.quiet(watch);
+            }
+        }
+        self.suspect();
+    }
+
     fn not_opened(&mut self, error: &Error, watch: &Watched<'_>) -> Aftermath {
         use ErrorKind::{Internal, Refused, ServerTimeout, TooManyRequests, Unavailable};
         let retry_after = error.retry_after();
@@ -276,7 +318,7 @@ impl Machine {
     }
 
     /// D7: the server was gone, so another one may come back in its place: if that one is silent, once is enough.
-    fn suspect(&mut self) {
+    pub(super) fn suspect(&mut self) {
         self.watch.quiet = QUIET - 1;
     }
 
@@ -315,7 +357,7 @@ impl Machine {
                 self.stream.failures = STREAM_ATTEMPTS;
                 return self.pause(None).with(ErrorKind::TimedOut, LATE);
             }
-            Ended::Silent if watch.opened => {
+            Ended::Silent | Ended::Overdue if watch.opened => {
                 self.stream.failures = STREAM_ATTEMPTS;
                 return self.pause(None).with(ErrorKind::Silent, LATE);
             }
@@ -347,5 +389,13 @@ impl Machine {
                 self.pause(error.retry_after())
             }
         }
+    }
+}
+
+impl Watching {
+    /// There was a sign of life.
+    pub(super) fn forget_quiet(&mut self) {
+        self.quiet = 0;
+        self.quiet_for = Duration::ZERO;
     }
 }

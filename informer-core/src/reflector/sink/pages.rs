@@ -14,17 +14,32 @@ pub(in crate::reflector) struct Pages<T> {
     items: Vec<Arc<T>>,
     unreadable: Vec<(ObjectKey, String, String)>,
     identified: bool,
+    /// How many items there were before the page under way.
+    before: (usize, usize),
 }
 
 impl<T> Default for Pages<T> {
     fn default() -> Self {
-        Pages { items: Vec::new(), unreadable: Vec::new(), identified: true }
+        Pages { items: Vec::new(), unreadable: Vec::new(), identified: true, before: (0, 0) }
     }
 }
 
 impl<T: Object> Pages<T> {
     pub(in crate::reflector) fn identified(&self) -> bool {
         self.identified
+    }
+
+    /// A page begins.
+    pub(in crate::reflector) fn begin_page(&mut self) {
+        self.before = (self.items.len(), self.unreadable.len());
+    }
+
+    /// How many items the page had, without those whose key cannot be read, and the key of the first one.
+    pub(in crate::reflector) fn page(&self) -> (usize, Option<KeyRef<'_>>) {
+        let (items, unreadable) = self.before;
+        let (items, unreadable) = (&self.items[items..], &self.unreadable[unreadable..]);
+        let first = items.first().map(|item| item.meta().key_ref());
+        (items.len() + unreadable.len(), first.or_else(|| unreadable.first().map(|(key, ..)| key.as_ref())))
     }
 
     pub(in crate::reflector) fn into_list(

@@ -70,6 +70,8 @@ pub(in crate::reflector) enum Why {
     WentBack,
     Unidentified,
     TooLong,
+    /// Bytes, but no event, for longer than the watch was to last.
+    Overdue,
     /// With an error in [`Told::refused`].
     Refused,
 }
@@ -102,6 +104,8 @@ pub(in crate::reflector) struct Stream<'a, T> {
     start: String,
     /// opened at `""` or `0`, and only synthetic ADDED events so far.
     replaying: bool,
+    /// How many events there were at a read, and when that was: since then there have been no more.
+    quiet: (u64, Instant),
     told: Told,
 }
 
@@ -118,6 +122,7 @@ impl<'a, T: Object> Stream<'a, T> {
             initial: limit.map(|_| Gathered::new()),
             initial_until: limit.and_then(|limit| clock.now().checked_add(limit)),
             replaying: limit.is_none() && (start.is_empty() || start == "0"),
+            quiet: (0, clock.now()),
             told: Told { resume: machine.version().to_owned(), ..Told::default() },
             start: start.to_owned(),
             target,
@@ -160,11 +165,11 @@ impl<'a, T: Object> Stream<'a, T> {
         if self.initial.is_some() {
             return Ok(()); // in no order of versions
         }
-        if kind != Some(ChangeKind::Deleted) && version::below(version, &self.start) {
+        if kind != Some(ChangeKind::Deleted) && version::goes_back(version, &self.start) {
             return Err(Why::WentBack);
         }
         self.replaying &= kind == Some(ChangeKind::Added);
-        if !self.replaying && !version.is_empty() && !version::below(version, &self.told.resume) {
+        if !self.replaying && !version.is_empty() && !version::goes_back(version, &self.told.resume) {
             version.clone_into(&mut self.told.resume);
         }
         Ok(())
@@ -281,6 +286,14 @@ impl<T: Object> WatchSink<T> for Stream<'_, T> {
     }
 
     fn read_on(&mut self) -> Flow {
-        self.go_on()
+        if self.initial.is_some() {
+            return self.go_on();
+        }
+        let now = self.clock.now();
+        if self.told.events != self.quiet.0 {
+            self.quiet = (self.told.events, now);
+        }
+        let overdue = self.machine.patience() <= now.saturating_duration_since(self.quiet.1);
+        if overdue { self.end(Why::Overdue) } else { Flow::Continue }
     }
 }

@@ -8,7 +8,7 @@ use crate::backoff::Random;
 use crate::key::{KeyRef, ObjectKey};
 use crate::list_watch::{ChangeKind, Flow, ListEnd, ListSink, WatchSink};
 use crate::meta::{Labels, MetaView};
-use crate::reflector::machine::{Machine, Settings};
+use crate::reflector::machine::{Machine, Page, Settings};
 use crate::reflector::{Heard, Listed, Phase};
 use crate::time::{Alarm, Clock, SystemClock};
 
@@ -146,10 +146,16 @@ fn machine(streaming: bool) -> Machine {
     machine
 }
 
+/// An empty list.
+fn listed(machine: &mut Machine, version: &str) {
+    let end = ListEnd { resource_version: version.to_owned(), continue_token: None };
+    machine.page(&Page { end: &end, items: 0, first: None });
+}
+
 /// A machine that has listed at `version` and watches.
 fn watching(version: &str) -> Machine {
     let mut machine = machine(false);
-    machine.page(&ListEnd { resource_version: version.to_owned(), continue_token: None });
+    listed(&mut machine, version);
     machine.next(SystemClock.now());
     machine
 }
@@ -207,7 +213,7 @@ fn r_40_synthetic_events_advance_nothing_until_another_kind_comes() {
     for start in ["", "0"] {
         let mut machine = machine(false);
         if !start.is_empty() {
-            machine.page(&ListEnd { resource_version: start.to_owned(), continue_token: None });
+            listed(&mut machine, start);
         }
         machine.next(SystemClock.now());
         let mut notes = Notes::default();
@@ -257,6 +263,38 @@ fn d_7_an_event_below_the_start_ends_the_watch_but_for_a_delete() {
         let kept: Vec<&String> = notes.lines.iter().filter(|line| !line.starts_with("report")).collect();
         assert_eq!(kept.is_empty(), flow == End, "{kept:?}");
     }
+}
+
+#[test]
+fn d_7_version_zero_moves_nothing_back() {
+    for resume in ["10", "0"] {
+        let mut notes = Notes::default();
+        let told = watch(&mut notes, &mut watching(resume), None, |sink, _| {
+            goes_on(sink.change(Deleted, thing("a@0")));
+            assert_eq!(sink.bookmark("0", false), if resume == "0" { Continue } else { End });
+        });
+        assert_eq!(told.resume, resume);
+    }
+}
+
+#[test]
+fn d_7_bytes_without_events_end_a_watch_that_should_have_ended() {
+    let mut machine = watching("10");
+    let patience = machine.patience().as_secs() as usize;
+    let told = watch(&mut Notes::default(), &mut machine, None, |sink, clock| {
+        sink.opened();
+        for _ in 0..3 {
+            clock.seconds.fetch_add(patience - 1, Ordering::SeqCst);
+            goes_on(sink.read_on());
+            goes_on(sink.bookmark("11", false));
+            goes_on(sink.read_on());
+        }
+        clock.seconds.fetch_add(patience - 1, Ordering::SeqCst);
+        goes_on(sink.read_on());
+        clock.seconds.fetch_add(1, Ordering::SeqCst);
+        assert_eq!(sink.read_on(), End);
+    });
+    assert_eq!(told.why, Some(Why::Overdue));
 }
 
 #[test]

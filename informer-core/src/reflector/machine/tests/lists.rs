@@ -244,7 +244,8 @@ fn p_2_continuations_carry_the_limit_and_no_version() {
     let mut machine = paged().machine;
     let now = crate::time::SystemClock.now();
     machine.next(now);
-    machine.page(&ListEnd { resource_version: "10".to_owned(), continue_token: Some("c1".to_owned()) });
+    let end = ListEnd { resource_version: "10".to_owned(), continue_token: Some("c1".to_owned()) };
+    machine.page(&Page { end: &end, items: 1, first: None });
     let Step::List { request, first } = machine.next(now) else { panic!("no page") };
     assert_eq!((request.resource_version.as_str(), first), ("", false));
 }
@@ -277,9 +278,31 @@ fn p_4_r_18_f_31_a_token_that_expires_restarts_the_list_a_few_times() {
         "LIST rv= limit=500 -> page 20 c1
          LIST continue=c1 limit=500 -> 410
          wait 2
-         LIST rv= limit=500 -> page 30 c1
-         LIST continue=c1 limit=500 -> list 30
-         WATCH rv=30",
+         LIST rv= -> 503
+         wait 4
+         LIST rv= -> list 30
+         WATCH rv=30 -> error 410 0s
+         wait 8
+         LIST rv=30 -> 410
+         LIST rv= limit=500",
+    );
+}
+
+#[test]
+fn p_4_a_list_in_one_piece_ends_what_its_pages_cannot() {
+    let mut drive = Drive::new(Settings { page_size: Some(4), ..settings(false) });
+    for _ in 0..4 {
+        drive.run(
+            "LIST rv=0 limit=4 -> page 20 c1
+             LIST continue=c1 limit=4 -> 410",
+        );
+    }
+    drive.run(
+        "wait 1
+         LIST rv=0 -> list 30
+         WATCH rv=30 -> error 500 0s
+         wait 2
+         LIST rv=30 limit=4",
     );
 }
 
@@ -409,4 +432,117 @@ fn d_18_a_crash_of_the_shell_lists_again_after_a_delay() {
         "wait 1
          LIST rv=10",
     );
+}
+
+#[test]
+fn f_29_a_server_that_lists_at_zero_is_asked_for_the_most_recent_state_ever_after() {
+    let mut drive = paged();
+    drive.run(
+        "LIST rv=0 limit=500 -> list 0
+         WATCH rv=0 -> events 2 closed 5s
+         LIST rv= limit=500 -> list 0
+         WATCH rv=0 -> events 2 closed 5s
+         LIST rv= limit=500 -> list 12
+         WATCH rv=12",
+    );
+    let mut drive = streaming();
+    drive.run(
+        "STREAM rv= -> streamed 0 closed 5s
+         STREAM rv=",
+    );
+}
+
+#[test]
+fn f_29_zero_is_below_every_version_that_a_cache_can_have() {
+    let mut drive = synced();
+    drive.run(
+        "WATCH rv=10 -> error 410 0s
+         wait 1
+         LIST rv=10 -> list 0",
+    );
+    assert!(drive.refused.is_some(), "an older state is no news");
+    drive.run("LIST rv= limit=500 -> list 0");
+    assert!(drive.lowered, "the most recent one counts, and that it went back is told");
+}
+
+#[test]
+fn r_10_a_version_that_the_server_cannot_read_is_given_up() {
+    for unread in ["400", "422"] {
+        synced().run(&format!(
+            "WATCH rv=10 -> refuse {unread}
+             wait 1
+             LIST rv=10 -> {unread}
+             LIST rv= limit=500 -> {unread}
+             wait 2
+             LIST rv= limit=500 -> list a7
+             WATCH rv=a7"
+        ));
+    }
+    // Some say so with a 500, which may also be anything else: so it takes two.
+    synced().run(
+        "WATCH rv=10 -> refuse 500
+         wait 1
+         LIST rv=10 -> 500
+         wait 2
+         LIST rv=10 -> 503
+         wait 4
+         LIST rv=10 -> 500
+         wait 8
+         LIST rv=10 -> 500
+         wait 16
+         LIST rv= limit=500 -> list 20
+         WATCH rv=20 -> error 410 0s
+         wait 32
+         LIST rv=20 -> 500
+         wait 32
+         LIST rv=20",
+    );
+    // Of a continuation it is the token that cannot be read.
+    paged().run(
+        "LIST rv=0 limit=500 -> page 10 c1
+         LIST continue=c1 limit=500 -> 400
+         wait 1
+         LIST rv=0 limit=500",
+    );
+}
+
+#[test]
+fn p_a_list_that_comes_round_again_is_refused() {
+    let mut drive = paged();
+    drive.run(
+        "LIST rv=0 limit=500 -> page 10 c1 of a
+         LIST continue=c1 limit=500 -> page 10 c2 of b
+         LIST continue=c2 limit=500 -> page 10 c1 of c",
+    );
+    assert!(drive.refused.as_ref().unwrap().to_string().contains("same continue token"));
+    // New tokens, but the same pages.
+    drive.run(
+        "LIST rv= limit=500 -> page 10 c1 of a
+         LIST continue=c1 limit=500 -> page 10 c2 of b
+         LIST continue=c2 limit=500 -> page 10 c3 of a",
+    );
+    assert!(drive.refused.as_ref().unwrap().to_string().contains("begins as an earlier one"));
+    drive.run(
+        "wait 1
+         LIST rv= limit=500 -> page 10 c1 of a
+         LIST continue=c1 limit=500 -> list 10",
+    );
+}
+
+#[test]
+fn p_pages_without_items_are_read_on_but_not_for_ever() {
+    let mut drive = paged();
+    drive.run("LIST rv=0 limit=500 -> page 10 c0 of nothing");
+    for page in 1..99 {
+        let before = page - 1;
+        drive.run(&format!("LIST continue=c{before} limit=500 -> page 10 c{page} of nothing"));
+    }
+    drive.run("LIST continue=c98 limit=500 -> page 10 c99 of a");
+    for page in 100..200 {
+        let before = page - 1;
+        drive.run(&format!("LIST continue=c{before} limit=500 -> page 10 c{page} of nothing"));
+        assert_eq!(drive.refused.is_some(), page == 199, "{page}");
+    }
+    assert!(drive.refused.as_ref().unwrap().to_string().contains("without an item"));
+    drive.run("LIST rv= limit=500");
 }

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use kube_core::Status;
 
 use super::*;
+use crate::key::KeyRef;
 use crate::list_watch::ListEnd;
 use crate::time::Clock as _;
 
@@ -116,7 +117,7 @@ impl Drive {
             }
             Step::List { .. } => self.listed(&words),
             Step::Probe(_) => match words[..] {
-                ["list", version] => self.machine.probed(version),
+                ["list", version] => self.after = self.machine.probed(version),
                 [error] => self.after = self.machine.probe_failed(&failure(error)),
                 _ => panic!("no outcome of a probe: {outcome}"),
             },
@@ -124,12 +125,15 @@ impl Drive {
         }
     }
 
-    /// `list VERSION`, `page VERSION TOKEN`, or an error.
+    /// `list VERSION`, `page VERSION TOKEN`, or an error. `of a` is a page that begins with that key, `of nothing` one
+    /// without items.
     fn listed(&mut self, words: &[&str]) {
+        let first = words.get(4).copied().filter(|first| *first != "nothing");
+        let items = usize::from(first.is_some() || words.len() < 5);
         let end = match *words {
             ["list"] => ListEnd::default(),
             ["list", version] => ListEnd { resource_version: version.to_owned(), continue_token: None },
-            ["page", version, token] => {
+            ["page", version, token] | ["page", version, token, "of", _] => {
                 ListEnd { resource_version: version.to_owned(), continue_token: Some(token.to_owned()) }
             }
             [error] => {
@@ -138,7 +142,8 @@ impl Drive {
             }
             _ => panic!("no outcome of a list: {words:?}"),
         };
-        let (verdict, after) = self.machine.page(&end);
+        let first = first.map(|name| KeyRef { namespace: "", name });
+        let (verdict, after) = self.machine.page(&Page { end: &end, items, first });
         self.after = after;
         self.judged(verdict);
     }
@@ -151,10 +156,11 @@ impl Drive {
         };
     }
 
-    /// `closed 5s`, `silent 90s`, `refuse 410`, `error 500 5s`, `back`, `unidentified`, `late`, each with `events 3`,
-    /// `bookmark` and `to 12`; a stream is `streamed 10` first; `headless` has not been opened.
+    /// `closed 5s`, `silent 90s`, `overdue 400s`, `refuse 410`, `error 500 5s`, `back`, `unidentified`, `late`, each with `events 3`,
+    /// `bookmark` and `to 12`; a stream is `streamed 10` first; `headless` has not been opened, `head 5s` took
+    /// so long to open.
     fn watched(&mut self, request: &WatchRequest, words: &[&str]) {
-        let mut lasted = Duration::ZERO;
+        let (mut lasted, mut head) = (Duration::ZERO, Duration::ZERO);
         let (mut events, mut bookmarks, mut opened, mut live) = (0, 0, true, !request.initial_events);
         let mut version = self.machine.version().to_owned();
         let mut error = None;
@@ -163,7 +169,7 @@ impl Drive {
         while let Some(word) = words.next() {
             let mut argument = || words.next().unwrap();
             match word {
-                "closed" | "silent" => {
+                "closed" | "silent" | "overdue" => {
                     end = word;
                     lasted = seconds(argument());
                 }
@@ -182,6 +188,7 @@ impl Drive {
                 "bookmark" => (events, bookmarks) = (events + 1, bookmarks + 1),
                 "to" => version = argument().to_owned(),
                 "headless" => opened = false,
+                "head" => head = seconds(argument()),
                 "streamed" => {
                     version = argument().to_owned();
                     let verdict = self.machine.streamed(&version);
@@ -193,11 +200,12 @@ impl Drive {
                 _ => panic!("no outcome of a watch: {word}"),
             }
         }
-        self.now += lasted;
+        self.now += head + lasted;
         let ended = match (end, &error) {
             ("refuse", Some(error)) => Ended::NotOpened(error),
             ("error", Some(error)) => Ended::Error(error),
             ("silent", _) => Ended::Silent,
+            ("overdue", _) => Ended::Overdue,
             ("back", _) => Ended::WentBack,
             ("unidentified", _) => Ended::Unidentified,
             ("late", _) => Ended::TooLong,
@@ -205,6 +213,7 @@ impl Drive {
             _ => Ended::Closed,
         };
         let alive = if opened && live { lasted } else { Duration::ZERO };
+        let lasted = head + lasted;
         let watch = Watched { ended, opened, lasted, alive, events, bookmarks, version: &version };
         self.after = self.machine.watched(&watch, self.now);
     }

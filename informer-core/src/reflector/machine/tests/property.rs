@@ -40,7 +40,7 @@ fn any_outcome(step: &Step, pick: u16, version: u64) -> String {
         Step::Probe(_) => format!("list {to}"),
         Step::List { .. } => match pick % 8 {
             0..4 => error.to_owned(),
-            4 => format!("page {to} c{}", pick % 5),
+            4 => format!("page {to} c{} of k{}", pick % 5, pick % 11),
             5 => "list".to_owned(),
             _ => format!("list {to}"),
         },
@@ -61,6 +61,7 @@ fn any_outcome(step: &Step, pick: u16, version: u64) -> String {
                 7 => format!("events 1 closed 0s to {up}"),
                 8 => "silent 0s".to_owned(),
                 9 => "events 1 back".to_owned(),
+                10 if pick.is_multiple_of(5) => "head 5s closed 0s".to_owned(),
                 10 => "events 1 unidentified".to_owned(),
                 11 => "events 1 late".to_owned(),
                 12 => "headless silent 0s".to_owned(),

@@ -317,7 +317,7 @@ fn d_7_two_expiries_must_be_running() {
     let mut drive = synced();
     drive.run(
         "WATCH rv=10 -> silent 90s
-         WATCH rv=10 -> events 1 closed 100s to 11
+         WATCH rv=10 -> events 1 closed 600s to 11
          WATCH rv=11 -> silent 90s",
     );
     assert_eq!(drive.watch().idle, Duration::from_secs(90));
@@ -344,7 +344,12 @@ fn d_7_silence_where_bookmarks_used_to_come_is_probed() {
          PROBE LIST rv= limit=1 -> list 25
          WATCH rv=20 -> silent 90s
          WATCH rv=20 -> silent 90s
-         PROBE LIST rv= limit=1 -> list 7
+         PROBE LIST rv= limit=1 -> list 7",
+    );
+    assert_eq!(drive.complaint(), Some(ErrorKind::NotComparable), "it is told before it is repaired");
+    // Every informer of that server finds out at the same time.
+    drive.run(
+        "wait 1
          LIST rv= limit=500 -> list 7",
     );
     assert!(drive.lowered);
@@ -362,6 +367,8 @@ fn d_7_full_length_watches_are_probed_as_expiries_are() {
     assert_eq!(drive.after.delay, Some(Duration::from_secs(7)), "a failed probe is reported and waited for");
     drive.run(
         "wait 4
+         WATCH rv=20 -> silent 90s
+         PROBE LIST rv= limit=1 -> list 20
          WATCH rv=20",
     );
 }
@@ -401,6 +408,7 @@ fn d_7_f_29_a_server_that_was_replaced_before_its_first_bookmark_is_found_by_one
              wait 2
              WATCH rv=11 -> silent 90s
              PROBE LIST rv= limit=1 -> list 3
+             wait 4
              LIST rv= limit=500 -> list 3"
         ));
         assert!(drive.lowered, "{outage}");
@@ -487,9 +495,106 @@ fn r_40_a_watch_from_zero_that_ends_is_followed_by_a_list() {
         if end.starts_with("error") {
             drive.run("wait 1");
         }
-        drive.run("LIST rv=0 limit=500 -> list 7\nWATCH rv=7 -> closed 5s\nWATCH rv=7");
+        drive.run("LIST rv= limit=500 -> list 7\nWATCH rv=7 -> closed 5s\nWATCH rv=7");
     }
     // With a version of its own it is resumed as every other.
     let mut drive = paged();
     drive.run("LIST rv=0 limit=500 -> list 0\nWATCH rv=0 -> closed 5s events 3 to 12\nWATCH rv=12");
+}
+
+#[test]
+fn f_12_a_head_that_takes_its_time_makes_a_watch_no_longer() {
+    let mut drive = synced();
+    drive.run(
+        "WATCH rv=10 -> head 5s closed 0.2s
+         WATCH rv=10 -> head 29s closed 0s
+         wait 1
+         WATCH rv=10 -> head 2s closed 0.9s
+         wait 2
+         WATCH rv=10 -> head 5s events 1 closed 0.2s to 11
+         wait 4
+         WATCH rv=11 -> head 5s closed 0s
+         wait 8
+         WATCH rv=11 -> head 5s closed 0s
+         wait 16
+         WATCH rv=11 -> head 5s closed 0s
+         wait 32
+         LIST rv=11 -> list 900",
+    );
+}
+
+#[test]
+fn f_06_a_head_that_is_held_as_long_as_nothing_happens_is_no_failure() {
+    let mut drive = synced();
+    drive.run(
+        "WATCH rv=10 -> head 20s events 1 closed 5s to 11
+         WATCH rv=11 -> head 60s closed 0s
+         WATCH rv=11 -> head 30s closed 0s
+         WATCH rv=11",
+    );
+    assert_eq!(drive.after, Aftermath::default());
+}
+
+#[test]
+fn d_7_bytes_that_are_no_events_do_not_keep_a_watch_for_ever() {
+    let mut drive = synced();
+    let request = drive.watch();
+    assert_eq!(drive.machine.patience(), request.timeout + Duration::from_secs(30));
+    drive.run_watch("overdue 700s");
+    assert_eq!(drive.complaint(), Some(ErrorKind::Silent));
+    drive.run(
+        "WATCH rv=10 -> overdue 700s
+         PROBE LIST rv= limit=1 -> list 10
+         WATCH rv=10",
+    );
+    // Nor do they prove health.
+    synced().run(
+        "WATCH rv=10 -> error 500 0s
+         wait 1
+         LIST rv=10 -> list 10
+         WATCH rv=10 -> overdue 700s
+         WATCH rv=10 -> error 500 0s
+         wait 2",
+    );
+}
+
+#[test]
+fn d_7_f_29_a_server_that_was_replaced_at_once_is_found_by_one_silence() {
+    // Nobody saw it gone: the watch was merely ended, or cut, before its time.
+    for (end, wait) in [("closed 20s", ""), ("error network 20s", "wait 1"), ("closed 0.1s", "wait 1")] {
+        let mut drive = synced();
+        drive.run(&format!(
+            "WATCH rv=10 -> {end}
+             {wait}
+             WATCH rv=10 -> silent 90s
+             PROBE LIST rv= limit=1 -> list 3"
+        ));
+    }
+    // A sign of life, and all is well again.
+    synced().run(
+        "WATCH rv=10 -> closed 20s
+         WATCH rv=10 -> bookmark silent 90s
+         WATCH rv=10 -> silent 90s
+         WATCH rv=10",
+    );
+}
+
+#[test]
+fn d_7_where_no_watch_lasts_until_the_idle_limit_silences_add_up() {
+    let sum = (Duration::from_secs(300), Duration::from_secs(300));
+    let mut drive = Drive::new(Settings { watch_timeout: sum, ..settings(false) });
+    drive.run(
+        "LIST rv=0 limit=500 -> list 10
+         WATCH rv=10 -> closed 100s
+         WATCH rv=10 -> closed 100s
+         WATCH rv=10 -> closed 100s
+         PROBE LIST rv= limit=1 -> list 10
+         WATCH rv=10 -> closed 200s
+         WATCH rv=10 -> events 1 closed 200s to 11
+         WATCH rv=11 -> closed 200s
+         WATCH rv=11 -> error network 99s
+         wait 1
+         WATCH rv=11 -> closed 1s
+         PROBE LIST rv= limit=1 -> list 11",
+    );
 }
