@@ -22,7 +22,8 @@ pub(crate) struct Page<'a> {
 
 /// Why a list will not end, as far as can be told.
 const SAME_TOKEN: &str = "the server answered the same continue token twice; the list would never end";
-const SAME_PAGE: &str = "the server answered a page that begins as an earlier one did; the list would never end";
+const SAME_PAGE: &str =
+    "the server answered a page that begins as an earlier one did; the list would never end";
 const NO_ITEMS: &str = "the server answered 100 pages in a row without an item, each with a continue token; the list would never end";
 
 impl Machine {
