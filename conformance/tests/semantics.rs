@@ -148,12 +148,16 @@ fn tables(page: &str) -> BTreeMap<String, Vec<Row>> {
 /// A test begins with a number of a statement (`i_27_…`, `d1_…`); a file ends in `.rs`.
 fn named(place: &str) -> Vec<Named> {
     let mut found = Vec::<Named>::new();
-    for word in place.split('`').skip(1).step_by(2) {
+    let pieces: Vec<&str> = place.split('`').collect();
+    for at in (1..pieces.len()).step_by(2) {
+        let word = pieces[at];
+        // What is said to be in a file is a test, or it is a mistake.
+        let in_a_file = pieces.get(at + 1) == Some(&" in ") && word.contains('_');
         if word.ends_with(".rs") {
             for named in found.iter_mut().rev().take_while(|named| named.file.is_none()) {
                 named.file = Some(word.to_owned());
             }
-        } else if carries_a_number(word) {
+        } else if carries_a_number(word) || in_a_file {
             found.push(Named { test: word.to_owned(), file: None });
         }
     }
@@ -249,28 +253,83 @@ fn every_test_that_is_named_exists() {
                 findings.push(format!("{}: `{test}` is in no file", row.statement));
                 continue;
             };
-            let tests = files.entry(file.clone()).or_insert_with(|| functions(&root().join(&file)));
+            let tests = files
+                .entry(file.clone())
+                .or_insert_with(|| tests(&fs::read_to_string(root().join(&file)).unwrap_or_default()));
             if !tests.contains(&test) {
-                findings.push(format!("{}: no `fn {test}` in {file}", row.statement));
+                findings.push(format!("{}: no test `{test}` in {file}", row.statement));
             }
         }
     }
     no_findings(&findings);
 }
 
-/// The names of the functions of a file; none, if there is no such file.
-fn functions(path: &Path) -> BTreeSet<String> {
-    let text = fs::read_to_string(path).unwrap_or_default();
-    let names = text.lines().filter_map(|line| line.trim_start().strip_prefix("fn "));
-    names.filter_map(|rest| rest.split(['(', '<']).next()).map(str::to_owned).collect()
+/// The names of the tests in a source: functions with `#[test]` among the attributes above them, and those that are
+/// entered in a list of what is run: the cases of the suite, the scenarios by the clock on the wall.
+fn tests(source: &str) -> BTreeSet<String> {
+    let (mut found, mut entered, mut is_test, mut list_ends) =
+        (BTreeSet::new(), BTreeSet::new(), false, None);
+    for line in source.lines().map(str::trim) {
+        if let Some(end) = list_ends {
+            let words = line.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+            entered.extend(words.map(str::to_owned).filter(|_| !line.starts_with("//")));
+            if line == end {
+                list_ends = None;
+            }
+        } else if line == "super::cases! {" {
+            list_ends = Some("}");
+        } else if line.starts_with("const SCENARIOS: ") {
+            list_ends = Some("];");
+        } else if line == "#[test]" {
+            is_test = true;
+        } else if let Some(rest) = line.strip_prefix("fn ") {
+            if let Some(name) = rest.split(['(', '<']).next()
+                && (is_test || entered.contains(name))
+            {
+                found.insert(name.to_owned());
+            }
+            is_test = false;
+        } else if !(line.starts_with("#[") || line.starts_with("//")) {
+            is_test = false;
+        }
+    }
+    found
+}
+
+#[test]
+fn a_test_is_a_function_that_the_harness_runs() {
+    let source = "
+        // fn d1_remark() {}
+        #[test]
+        /// Why.
+        #[should_panic]
+        fn d1_test() {}
+        fn d1_helper() {}
+        #[test]
+        let d1_gap;
+        fn d1_after_a_gap<T>() {}
+        #[cfg(test)]
+        fn d1_not_run() {}
+        super::cases! {
+            d1_case [Alone],
+            // d1_left_out [],
+        }
+        fn d1_case() {}
+        fn d1_left_out() {}";
+    assert_eq!(tests(source).into_iter().collect::<Vec<_>>(), ["d1_case", "d1_test"]);
 }
 
 #[test]
 fn tests_and_files_are_read_out_of_a_row() {
-    let place = "the end of `wait_for`: `i_27_a`, `c_1_i_27_b` in `a/b.rs`; `d1_c` in `c.rs`; `t9_d`";
-    let expected =
-        [("i_27_a", Some("a/b.rs")), ("c_1_i_27_b", Some("a/b.rs")), ("d1_c", Some("c.rs")), ("t9_d", None)]
-            .map(|(test, file)| Named { test: test.to_owned(), file: file.map(str::to_owned) });
+    let place = "the end of `wait_for`: `i_27_a`, `c_1_i_27_b` in `a/b.rs`; `d1_c` in `c.rs`; `no_number` in `c.rs`; `t9_d`";
+    let expected = [
+        ("i_27_a", Some("a/b.rs")),
+        ("c_1_i_27_b", Some("a/b.rs")),
+        ("d1_c", Some("c.rs")),
+        ("no_number", Some("c.rs")),
+        ("t9_d", None),
+    ]
+    .map(|(test, file)| Named { test: test.to_owned(), file: file.map(str::to_owned) });
     assert_eq!(named(place), expected);
     assert!(carries("c_1_i_27_b", "I-27") && carries("c_1_i_27_b", "C-1") && !carries("c_1_i_27_b", "I-2"));
     assert!(carries("d1_c", "D1") && carries("x_1_d_12_c", "D12") && !carries("d1_c", "D-1"));

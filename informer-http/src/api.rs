@@ -1,13 +1,15 @@
 //! [`Api`]: get, list and write the objects of one resource.
 //!
-//! Invariant: every call is one request, but for a list of all pages, and for what the server asks to repeat; a write
-//! is never repeated because its outcome is unknown.
+//! Invariant: every call is one request, but for a list of all pages, a watch, and for what the server asks to repeat; a
+//! write is never repeated because its outcome is unknown.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::marker::PhantomData;
+use std::time::Duration;
 
 use informer_core::kube_core::params::{
-    DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch,
+    DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams,
 };
 use informer_core::kube_core::{ApiResource, DynamicObject, ObjectList, Request, Resource, request};
 use informer_core::{Error, ErrorKind, Representation, Result, Stage, Stop, decode_error};
@@ -19,6 +21,10 @@ use crate::client::{Call, Client, JSON};
 use crate::document::LIST;
 use crate::list_watch::HttpListWatch;
 use crate::path::{Collection, Query, segment};
+use crate::watch::Watch;
+
+/// Pages without an object in a row before a list counts as one without an end; an informer's reflector has the same.
+const EMPTY_PAGES: u32 = 100;
 
 /// The objects of one resource, in one namespace or in all.
 ///
@@ -189,15 +195,29 @@ impl<K: Clone + DeserializeOwned> Api<K> {
     /// All objects, page by page where `params.limit` says how large a page is.
     ///
     /// # Errors
-    /// As [`list`](Api::list).
+    /// As [`list`](Api::list); [`ErrorKind::Decode`] for a list that would never end: a continue token that came before,
+    /// or a hundred pages in a row without an object.
     pub fn list_all(&self, params: &ListParams) -> Result<Vec<K>> {
         let mut params = params.clone();
         let mut objects = Vec::new();
+        let (mut tokens, mut empty) = (HashSet::new(), 0);
         loop {
             let page = self.list(&params)?;
+            empty = if page.items.is_empty() { empty + 1 } else { 0 };
             objects.extend(page.items);
             match page.metadata.continue_.filter(|token| !token.is_empty()) {
                 Some(token) => {
+                    let endless = if !tokens.insert(token.clone()) {
+                        "the server answered the same continue token twice"
+                    } else if empty >= EMPTY_PAGES {
+                        "the server answered 100 pages in a row without an object"
+                    } else {
+                        ""
+                    };
+                    if !endless.is_empty() {
+                        let text = format!("{}: {endless}; the list would never end", self.what("list", ""));
+                        return Err(Error::new(ErrorKind::Decode, text).at(Stage::Request));
+                    }
                     params.continue_token = Some(token);
                     // The token says which version it continues; the server refuses both.
                     params.resource_version = None;
@@ -304,6 +324,49 @@ impl<K: Clone + DeserializeOwned> Api<K> {
 }
 
 impl<K: Representation> Api<K> {
+    /// The changes after `version`, the `resourceVersion` of a list or an object, one after the other.
+    ///
+    /// Of `params` the selectors and the time-out of a request (300 s if there is none) count; bookmarks are always
+    /// asked for.
+    ///
+    /// ```no_run
+    /// # fn main() -> informer_core::Result<()> {
+    /// use informer_core::kube_core::params::{ListParams, WatchParams};
+    /// use informer_http::{Api, Client};
+    /// use k8s_openapi::api::core::v1::ConfigMap;
+    ///
+    /// let api = Api::<ConfigMap>::namespaced(&Client::try_default()?, "default");
+    /// let version = api.list(&ListParams::default())?.metadata.resource_version.unwrap_or_default();
+    /// for event in api.watch(&WatchParams::default(), &version)? {
+    ///     let event = event?;
+    ///     println!("{:?} {:?}", event.kind, event.object.metadata.name);
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`ErrorKind::Config`] if `version` is empty or `0`, from where changes cannot be followed without a gap, or if
+    /// `params` ask for initial events, which an informer asks for. What may come later: [`Watch`].
+    pub fn watch(&self, params: &WatchParams, version: &str) -> Result<Watch<K>> {
+        if params.send_initial_events {
+            let text = format!(
+                "{}: send_initial_events is set; list first, or use an informer",
+                self.what("watch", "")
+            );
+            return Err(Error::new(ErrorKind::Config, text).at(Stage::WatchOpen));
+        }
+        let mut source = self.list_watch();
+        if let Some(selector) = &params.label_selector {
+            source = source.label_selector(selector);
+        }
+        if let Some(selector) = &params.field_selector {
+            source = source.field_selector(selector);
+        }
+        let timeout = params.timeout.map(|seconds| Duration::from_secs(seconds.into()));
+        Watch::new(source, version, timeout, &self.stop)
+    }
+
     /// The same objects as the source of an informer.
     #[must_use]
     pub fn list_watch(&self) -> HttpListWatch<K> {

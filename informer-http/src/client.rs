@@ -258,6 +258,11 @@ impl Client {
         self.shared.compress_lists
     }
 
+    /// By what clock a server is waited for.
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        Arc::clone(&self.shared.clock)
+    }
+
     /// The connections that requests share.
     pub(crate) fn requests(&self) -> &Connections {
         &self.shared.requests

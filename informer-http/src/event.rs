@@ -1,4 +1,4 @@
-//! [`read_watch`]: the events of a watch stream, told to a sink as they come.
+//! [`read_watch`] and [`WatchStream`]: the events of a watch stream, told to a sink as they come.
 //!
 //! Type first, one pass: servers write `{"type":…,"object":…}`, so the type is read by hand and the object is
 //! built straight from its bytes. Whatever is not written so, or not accepted, is read a second time with care;
@@ -32,44 +32,78 @@ pub(crate) fn read_watch<T: Representation>(
     settings: &DecodeSettings,
     sink: &mut dyn WatchSink<T>,
 ) -> Result<WatchEnd> {
-    let mut frames = Frames::new(settings.max_frame);
-    let mut events = Events { settings, sink };
-    let end = loop {
-        let told = events.tell_all(&mut frames).map_err(in_stream)?;
-        if told == Flow::End || events.sink.read_on() == Flow::End {
+    let mut stream = WatchStream::new(settings);
+    loop {
+        let told = stream.tell(settings, sink)?;
+        if told == Flow::End || sink.read_on() == Flow::End {
             return Ok(WatchEnd::Ended);
         }
-        match body.read(frames.space()) {
-            Ok(0) => break WatchEnd::Closed,
+        if let Some(end) = stream.read(body, settings, sink)? {
+            return Ok(end);
+        }
+    }
+}
+
+/// A watch stream on its way, for those who take its events one by one.
+pub(crate) struct WatchStream {
+    frames: Frames,
+}
+
+impl WatchStream {
+    pub(crate) fn new(settings: &DecodeSettings) -> Self {
+        WatchStream { frames: Frames::new(settings.max_frame) }
+    }
+
+    /// Tells what has been read.
+    ///
+    /// # Errors
+    /// As [`read_watch`].
+    pub(crate) fn tell<T: Representation>(
+        &mut self,
+        settings: &DecodeSettings,
+        sink: &mut dyn WatchSink<T>,
+    ) -> Result<Flow> {
+        Events { settings, sink }.tell_all(&mut self.frames).map_err(in_stream)
+    }
+
+    /// Reads once. At the end of the stream it tells what is left, and answers how it ended.
+    ///
+    /// # Errors
+    /// As [`read_watch`].
+    pub(crate) fn read<T: Representation>(
+        &mut self,
+        body: &mut dyn Read,
+        settings: &DecodeSettings,
+        sink: &mut dyn WatchSink<T>,
+    ) -> Result<Option<WatchEnd>> {
+        let end = match body.read(self.frames.space()) {
+            Ok(0) => Ok(WatchEnd::Closed),
             Ok(n) => {
-                events.sink.received(n as u64);
-                frames.filled(n);
+                sink.received(n as u64);
+                self.frames.filled(n);
+                return Ok(None);
             }
-            Err(error) if error.kind() == Io::Interrupted => {}
+            Err(error) if error.kind() == Io::Interrupted => return Ok(None),
             Err(error) => {
                 let error = decode::read_error(error);
                 match error.kind() {
                     ErrorKind::Stopped => return Err(in_stream(error)),
-                    ErrorKind::Silent => break WatchEnd::Silent,
+                    ErrorKind::Silent => Ok(WatchEnd::Silent),
                     // Not cut but wrong: chunks that are none, compressed data that is damaged. It may be so each time,
                     // so it must be seen.
-                    ErrorKind::Decode => {
-                        frames.finish();
-                        let told = events.tell_all(&mut frames).map_err(in_stream)?;
-                        return if told == Flow::End { Ok(WatchEnd::Ended) } else { Err(in_stream(error)) };
-                    }
+                    ErrorKind::Decode => Err(error),
                     _ => {
                         log::debug!(target: "informer::http", "the watch stream broke off: {}", error.chain());
-                        break WatchEnd::Closed;
+                        Ok(WatchEnd::Closed)
                     }
                 }
             }
+        };
+        self.frames.finish();
+        match self.tell(settings, sink)? {
+            Flow::End => Ok(Some(WatchEnd::Ended)),
+            Flow::Continue => end.map(Some).map_err(in_stream),
         }
-    };
-    frames.finish();
-    match events.tell_all(&mut frames).map_err(in_stream)? {
-        Flow::Continue => Ok(end),
-        Flow::End => Ok(WatchEnd::Ended),
     }
 }
 

@@ -19,7 +19,7 @@
 //! `config` (kubeconfig, in-cluster, proxy) and `auth`, `tls` say whom to talk to and as whom; `transport` is HTTP by
 //! ureq over a connector chain of our own, which a stop can end in every state; `client` sends one request;
 //! `path`, `status` are the pure halves of it; `frame`, `list`, `event`, `item` decode; [`HttpListWatch`] is the
-//! source of an informer, `recording` keeps what it reads and plays it again; [`Api`] the client of single requests, [`find_resource`] kubectl's way to name a resource.
+//! source of an informer, `recording` keeps what it reads and plays it again; [`Api`] the client of single requests, [`Watch`] the changes after a version, [`find_resource`] kubectl's way to name a resource.
 
 mod api;
 mod auth;
@@ -48,6 +48,7 @@ mod status;
 mod text;
 mod tls;
 mod transport;
+mod watch;
 
 pub use api::Api;
 pub use client::Client;
@@ -55,6 +56,7 @@ pub use config::{Config, Environment, Kubeconfig, KubeconfigOptions};
 pub use discovery::{ServedResource, find_resource};
 pub use list_watch::HttpListWatch;
 pub use recording::{Recording, RecordingOptions, ReplaySource};
+pub use watch::{Watch, WatchEvent};
 
 #[cfg(test)]
 mod decode_tests;

@@ -4,16 +4,18 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::time::Duration;
 
 use informer_core::kube_core::{ApiResource, Resource, TypeMeta};
 use informer_core::{
-    DecodeOptions, ErrorKind, ListEnd, ListRequest, ListSink, ListWatch, Representation, Result, Stage, Stop,
-    WatchEnd, WatchRequest, WatchSink,
+    Clock, DecodeOptions, Error, ErrorKind, ListEnd, ListRequest, ListSink, ListWatch, Representation,
+    Result, Stage, Stop, WatchEnd, WatchRequest, WatchSink,
 };
 
 use crate::client::{Call, Client, JSON, PATIENCE};
 use crate::decode::DecodeSettings;
+use crate::event::{WatchStream, read_watch};
 use crate::path::{Collection, Query, Selection};
 use crate::recording::{Recorded, Recording, Tape, Taped};
 use crate::transport::{Body, Connections, Limits};
@@ -161,6 +163,46 @@ impl<T: Representation> HttpListWatch<T> {
     fn accept(metadata: &'static str) -> &'static str {
         if <T::Resource as Resource>::metadata_api() { metadata } else { JSON }
     }
+
+    fn watch_call<'a>(&'a self, target: &'a str, request: &WatchRequest) -> Call<'a> {
+        Call {
+            accept: Self::accept(METADATA),
+            compressed: self.compress_watches,
+            // A proxy may hold the head back until the first event (F-06), so both have the one limit (D7).
+            limits: Limits { head: request.idle, silence: request.idle },
+            ..Call::get(&self.what.watch, target)
+        }
+    }
+
+    /// The body of a watch, for those who read it themselves.
+    ///
+    /// # Errors
+    /// As [`watch`](ListWatch::watch); silence before the head is one here.
+    pub(crate) fn open_watch(&self, request: &WatchRequest, stop: &Stop) -> Result<Body> {
+        let target = Query::watch(request, &self.selection).after(self.collection.path());
+        self.client.send(&self.connections, &self.watch_call(&target, request), stop)
+    }
+
+    pub(crate) fn watch_stream(&self) -> WatchStream {
+        WatchStream::new(&self.settings)
+    }
+
+    pub(crate) fn settings(&self) -> &DecodeSettings {
+        &self.settings
+    }
+
+    pub(crate) fn collection_name(&self) -> String {
+        self.collection.name()
+    }
+
+    pub(crate) fn clock(&self) -> Arc<dyn Clock> {
+        self.client.clock()
+    }
+
+    /// An error of the watch's stream, with its name.
+    pub(crate) fn of_watch(&self, error: Error) -> Error {
+        error.context(&self.what.watch).at(Stage::Watch)
+    }
 }
 
 impl<T> HttpListWatch<T> {
@@ -201,7 +243,7 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
             limits: Limits { head: self.list_silence, silence: self.list_silence },
             ..Call::get(&self.what.list, &target)
         };
-        let at = |error: informer_core::Error| error.at(Stage::List);
+        let at = |error: Error| error.at(Stage::List);
         let tape = self.recorded.as_ref().map(|recorded| recorded.list(request));
         let (mut body, tape) = self.open(&call, tape, stop).map_err(at)?;
         let end = crate::list::read_list(&mut Taped { body: &mut body, tape }, &self.settings, sink)
@@ -213,13 +255,7 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
 
     fn watch(&self, request: &WatchRequest, stop: &Stop, sink: &mut dyn WatchSink<T>) -> Result<WatchEnd> {
         let target = Query::watch(request, &self.selection).after(self.collection.path());
-        let call = Call {
-            accept: Self::accept(METADATA),
-            compressed: self.compress_watches,
-            // A proxy may hold the head back until the first event (F-06), so both have the one limit (D7).
-            limits: Limits { head: request.idle, silence: request.idle },
-            ..Call::get(&self.what.watch, &target)
-        };
+        let call = self.watch_call(&target, request);
         let tape = self.recorded.as_ref().map(|recorded| recorded.watch(request));
         let (mut body, tape) = match self.open(&call, tape, stop) {
             Ok(opened) => opened,
@@ -227,9 +263,8 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
             Err(error) => return Err(error.at(Stage::WatchOpen)),
         };
         sink.opened();
-        crate::event::read_watch(&mut Taped { body: &mut body, tape }, &self.settings, sink)
-            .map_err(|error| if error.is_stopped() { error } else { error.context(&self.what.watch) })
-            .map_err(|error| error.at(Stage::Watch))
+        read_watch(&mut Taped { body: &mut body, tape }, &self.settings, sink)
+            .map_err(|error| if error.is_stopped() { error.at(Stage::Watch) } else { self.of_watch(error) })
     }
 
     fn name(&self) -> String {

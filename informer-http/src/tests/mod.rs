@@ -5,6 +5,7 @@ mod credentials;
 mod repeat;
 mod server;
 mod tls;
+mod watch;
 
 use std::time::Duration;
 

@@ -168,3 +168,22 @@ fn p_5_p_6_p_7_a_list_of_all_pages_is_whole_or_an_error() {
         server.finish();
     }
 }
+
+#[test]
+fn d_14_a_list_that_would_never_end_is_an_error() {
+    let page = |token: &str, item: &str| {
+        format!(
+            r#"{{"kind":"ConfigMapList","apiVersion":"v1","metadata":{{"resourceVersion":"9","continue":"{token}"}},"items":[{item}]}}"#
+        )
+    };
+    let round = [page("c1", MAP), page("c2", MAP), page("c1", MAP)];
+    let empty: Vec<String> = (0..100).map(|at| page(&format!("c{at}"), "")).collect();
+    for (pages, want) in [(&round[..], "same continue token twice"), (&empty[..], "without an object")] {
+        let answers: Vec<(u16, &str)> = pages.iter().map(|page| (200, page.as_str())).collect();
+        let server = scripted(&answers);
+        let api = Api::<ConfigMap>::namespaced(&Client::from_url(&server.url()).unwrap(), "ns");
+        let error = api.list_all(&ListParams::default().limit(1)).unwrap_err();
+        assert!(error.to_string().contains(want), "{error}");
+        server.wait_for_script();
+    }
+}
