@@ -60,7 +60,7 @@ const LETTERS: &[Letter] = &[
     letter("Faults: handlers, sync, lifecycle (F-48 to F-63)", "F-", &[48..=56, 59..=60, 62..=63], &[]),
     letter("Faults: load and throttling (F-64 to F-66)", "F-", &[64..=64, 66..=66], &[]),
     letter("Faults: HTTP (F-94 to F-102)", "F-", &[94..=100, 102..=102], &[]),
-    letter("Decisions (D1 to D18)", "D", &[1..=12, 14..=15, 17..=18], &[]),
+    letter("Decisions (D1 to D18)", "D", &[1..=18], &[]),
     letter("Machines (T1 to T9)", "T", &[1..=9], &[]),
 ];
 

@@ -605,7 +605,7 @@ mod tests {
     }
 
     #[test]
-    fn reasons_win_over_codes_and_unknown_reasons_fall_back() {
+    fn d_16_reasons_win_over_codes_and_unknown_reasons_fall_back() {
         assert!(status(r#"{"code":409,"reason":"AlreadyExists"}"#).is_already_exists());
         assert!(status(r#"{"code":409,"reason":"Conflict"}"#).is_conflict());
         assert!(status(r#"{"code":403,"reason":"SomethingNew"}"#).is_forbidden());
@@ -628,7 +628,7 @@ mod tests {
     }
 
     #[test]
-    fn the_chain_prints_each_text_once() {
+    fn d_16_the_chain_keeps_every_cause_and_prints_each_text_once() {
         let inner = std::io::Error::other("no route");
         let error = Error::new(ErrorKind::Network, "connect to x: no route").with_source(inner);
         assert_eq!(error.chain().to_string(), "connect to x: no route");

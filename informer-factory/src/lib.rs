@@ -39,15 +39,15 @@ mod waiting;
 
 pub use factory::{FactoryBuilder, SharedInformerFactory};
 pub use informer_core::{
-    Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler, HandlerOptions,
-    HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, Metrics, NamespaceLister,
-    NextStep, Object, ObjectKey, Phase, Registration, Report, Representation, Result, Selector,
-    SharedInformer, Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
+    ChangeKind, Clock, Counters, DecodeOptions, Delivery, Error, ErrorKind, Event, EventHandler,
+    HandlerOptions, HandlerStatus, Index, IndexOf, KeyRef, Lazy, ListWatch, Lister, MetaView, Metrics,
+    NamespaceLister, NextStep, Object, ObjectKey, Phase, Registration, Report, Representation, Result,
+    Selector, SharedInformer, Snapshot, Stage, Status, Stop, Store, SystemClock, WeakInformer,
 };
 pub use informer_core::{OnStop, kube_core, metrics, sync};
 pub use informer_http::{
     Api, Client, Config, Environment, HttpListWatch, Kubeconfig, KubeconfigOptions, Recording,
-    RecordingOptions, ReplaySource, ServedResource, find_resource,
+    RecordingOptions, ReplaySource, ServedResource, Watch, WatchEvent, find_resource,
 };
 pub use multi::{MultiInformer, MultiLister, MultiRegistration};
 pub use options::InformerOptions;

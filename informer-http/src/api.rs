@@ -12,7 +12,7 @@ use informer_core::kube_core::params::{
     DeleteParams, ListParams, Patch, PatchParams, PostParams, VersionMatch, WatchParams,
 };
 use informer_core::kube_core::{ApiResource, DynamicObject, ObjectList, Request, Resource, request};
-use informer_core::{Error, ErrorKind, Representation, Result, Stage, Stop, decode_error};
+use informer_core::{DecodeOptions, Error, ErrorKind, Representation, Result, Stage, Stop, decode_error};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use ureq::http::{HeaderValue, header};
@@ -326,7 +326,7 @@ impl<K: Clone + DeserializeOwned> Api<K> {
 impl<K: Representation> Api<K> {
     /// The changes after `version`, the `resourceVersion` of a list or an object, one after the other.
     ///
-    /// Of `params` the selectors and the time-out of a request (300 s if there is none) count; bookmarks are always
+    /// Objects are as the server sends them, `managedFields` included. Of `params` the selectors and the time-out of a request (300 s if there is none) count; bookmarks are always
     /// asked for.
     ///
     /// ```no_run
@@ -356,7 +356,7 @@ impl<K: Representation> Api<K> {
             );
             return Err(Error::new(ErrorKind::Config, text).at(Stage::WatchOpen));
         }
-        let mut source = self.list_watch();
+        let mut source = self.list_watch().decode(DecodeOptions::default().keep_managed_fields(true));
         if let Some(selector) = &params.label_selector {
             source = source.label_selector(selector);
         }

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use informer_core::{Object as _, Result};
+use informer_core::kube_core::params::{DeleteParams, ListParams, WatchParams};
+use informer_core::{ChangeKind, Object as _, Result};
+use informer_testkit::Deadline;
 
 use super::ground::Ground;
 use super::watched::{PATIENCE, Watched, version_of};
@@ -14,6 +16,7 @@ super::cases! {
     p_2_a_list_of_all_pages_is_whole [],
     r_28_a_watch_that_ends_is_opened_again_where_it_was [],
     sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else [WatchCache],
+    w_31_a_watch_by_itself_loses_nothing_between_its_requests [],
 }
 
 fn dy_3_a_streaming_list_is_the_one_request_to_start_with(ground: &mut Ground<'_>) -> Result<()> {
@@ -73,7 +76,6 @@ fn r_17_p_2_p_6_a_relist_in_pages_of_two_is_whole(ground: &mut Ground<'_>) -> Re
 }
 
 fn p_2_a_list_of_all_pages_is_whole(ground: &mut Ground<'_>) -> Result<()> {
-    use informer_core::kube_core::params::ListParams;
     for n in 0..7 {
         ground.create(&format!("map-{n}"))?;
     }
@@ -127,4 +129,30 @@ fn sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else(ground: &mut Ground<'
     assert_eq!(watched.seen.len(), 1, "{}", watched.seen.trace());
     assert!(watched.informer.status().counters.bookmarks >= 2);
     watched.finish()
+}
+
+fn w_31_a_watch_by_itself_loses_nothing_between_its_requests(ground: &mut Ground<'_>) -> Result<()> {
+    let api = ground.config_maps();
+    let fields = ground.fields();
+    let list = api.list(&ListParams::default().fields(fields))?;
+    let version = list.metadata.resource_version.unwrap_or_default();
+    let mut object = ground.create("a")?;
+    // Each request ends after a second, so what follows comes over three of them.
+    let params = WatchParams::default().fields(fields).timeout(1);
+    let watch = api.watch(&params, &version)?;
+    let mut told = watch.map(|event| event.map(|event| (event.kind, event.object)));
+    let mut next = || told.next().expect("a watch goes on");
+    assert_eq!(next()?, (ChangeKind::Added, object.clone()));
+    let until = Deadline::after(Duration::from_millis(2500));
+    for round in 1.. {
+        if until.has_passed() {
+            break;
+        }
+        object = ground.update(&object, &round.to_string())?;
+        let (kind, told) = next()?;
+        assert_eq!((kind, version_of(&told)), (ChangeKind::Modified, version_of(&object)), "round {round}");
+    }
+    api.delete("a", &DeleteParams::default())?;
+    assert_eq!(next()?.0, ChangeKind::Deleted);
+    Ok(())
 }

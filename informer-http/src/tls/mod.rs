@@ -1,7 +1,8 @@
 //! From certificates and keys to the rustls configuration that connections use.
 //!
-//! Loading and building are apart: what was loaded can be compared with what is there later, and built again, which
-//! is how a rotated certificate or CA comes into use. The cryptography is always ring, named here and never a
+//! Loading and building are apart, so that files are read in one place and what is wrong with them is told before the
+//! first connection. Both happen once, when the client is made: certificates that are replaced later take a new one. The
+//! cryptography is always ring, named here and never a
 //! default of the process.
 
 mod pem;
@@ -33,7 +34,7 @@ pub(crate) struct TlsMaterial {
     pub(crate) server_name: Option<ServerName<'static>>,
 }
 
-/// The content of every file and field of a [`TlsMaterial`] at one time. Equal content needs no new configuration.
+/// The content of every file and field of a [`TlsMaterial`] at one time.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct LoadedTls {
     ca: Option<Content>,
