@@ -165,7 +165,7 @@ impl<'a> Call<'a> {
             accept: JSON,
             compressed: false,
             body: None,
-            limits: Limits { head: PATIENCE, silence: PATIENCE },
+            limits: Limits::document(PATIENCE),
             bound: OBJECT,
         }
     }
@@ -308,7 +308,7 @@ impl Client {
             if answer.is_document()? {
                 return Ok(body);
             }
-            let text = body.read_some(ERROR_BODY);
+            let text = body.read_refusal(ERROR_BODY);
             if stop.is_set() {
                 return Err(Error::stopped());
             }

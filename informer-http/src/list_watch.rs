@@ -169,7 +169,7 @@ impl<T: Representation> HttpListWatch<T> {
             accept: Self::accept(METADATA),
             compressed: self.compress_watches,
             // A proxy may hold the head back until the first event (F-06), so both have the one limit (D7).
-            limits: Limits { head: request.idle, silence: request.idle },
+            limits: Limits::stream(request.idle),
             ..Call::get(&self.what.watch, target)
         }
     }
@@ -240,7 +240,7 @@ impl<T: Representation> ListWatch<T> for HttpListWatch<T> {
         let call = Call {
             accept: Self::accept(METADATA_LIST),
             compressed: self.client.compress_lists(),
-            limits: Limits { head: self.list_silence, silence: self.list_silence },
+            limits: Limits::document(self.list_silence),
             ..Call::get(&self.what.list, &target)
         };
         let at = |error: Error| error.at(Stage::List);

@@ -4,6 +4,8 @@ mod connect;
 mod credentials;
 mod repeat;
 mod server;
+mod slow;
+mod socks;
 mod tls;
 mod watch;
 

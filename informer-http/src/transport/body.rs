@@ -5,11 +5,12 @@
 
 use std::fmt;
 use std::io::{self, Read};
+use std::time::{Duration, Instant};
 
-use informer_core::{Error, OnStop, Stop};
+use informer_core::{Clock, Error, ErrorKind, Stop, SystemClock};
 
-use super::error::{Limits, from_io, translate};
-use super::{Connections, settle};
+use super::error::{Limits, from_io, seconds, translate};
+use super::{Connections, scope, settle};
 
 /// How much of what follows a complete document is read, so that the connection can be used again.
 const TAIL: usize = 4096;
@@ -20,24 +21,30 @@ pub(crate) struct Body {
     connections: Connections,
     limits: Limits,
     stop: Stop,
-    /// Ends a connection that does not register with the stop itself.
-    _hook: Option<OnStop>,
+    /// How long it may take, and when that is over.
+    until: Option<(Duration, Instant)>,
     failed: Option<Error>,
 }
 
 impl Body {
-    pub(super) fn new(
-        body: ureq::Body,
-        connections: Connections,
-        limits: Limits,
-        stop: Stop,
-        hook: Option<OnStop>,
-    ) -> Self {
-        Body { reader: body.into_reader(), connections, limits, stop, _hook: hook, failed: None }
+    pub(super) fn new(body: ureq::Body, connections: Connections, limits: Limits, stop: Stop) -> Self {
+        let mut body =
+            Body { reader: body.into_reader(), connections, limits, stop, until: None, failed: None };
+        if let Some(whole) = limits.whole {
+            body.limit(whole);
+        }
+        body
     }
 
-    /// Reads at most `most` bytes, until the end or the first error, which is not told: for error texts.
-    pub(crate) fn read_some(&mut self, most: usize) -> Vec<u8> {
+    /// From now on it may take so long.
+    fn limit(&mut self, limit: Duration) {
+        self.until = SystemClock.now().checked_add(limit).map(|at| (limit, at));
+    }
+
+    /// Reads at most `most` bytes, until the end or the first error, which is not told, and not for long: for the text of
+    /// an error whose status is known already.
+    pub(crate) fn read_refusal(&mut self, most: usize) -> Vec<u8> {
+        self.limit(self.limits.rest);
         let mut bytes = Vec::new();
         let _ = self.take(most as u64).read_to_end(&mut bytes);
         bytes
@@ -45,8 +52,9 @@ impl Body {
 
     /// Reads what is left after a complete document, which gives the connection back to the pool.
     ///
-    /// A failure here is none of the document's.
+    /// A failure here is none of the document's, and slowness neither.
     pub(crate) fn finish(mut self) {
+        self.limit(self.limits.rest);
         let _ = io::copy(&mut (&mut self).take(TAIL as u64), &mut io::sink());
     }
 
@@ -61,14 +69,21 @@ impl Read for Body {
         if let Some(error) = &self.failed {
             return Err(io::Error::other(error.clone()));
         }
-        let read = self.reader.read(buffer);
+        let read = scope::until(self.until.map(|(_, at)| at), || self.reader.read(buffer));
         match read {
             Ok(read) if read != 0 || !self.stop.is_set() => Ok(read),
             Ok(_) => Err(self.fail(Error::stopped())),
             Err(error) if error.kind() == io::ErrorKind::Interrupted => Err(error),
             Err(error) => {
                 self.connections.reset();
-                let error = translate(from_io(error), self.connections.server(), self.limits);
+                let server = self.connections.server();
+                let error = match self.until.filter(|(_, at)| *at <= SystemClock.now()) {
+                    Some((limit, _)) => {
+                        let text = format!("{server} sent no whole answer within {}", seconds(limit));
+                        Error::new(ErrorKind::Silent, text)
+                    }
+                    None => translate(from_io(error), server, self.limits),
+                };
                 Err(self.fail(settle(error, &self.stop)))
             }
         }

@@ -12,14 +12,38 @@ use ureq::Timeout;
 /// How long the phases of a request may take; for the texts of time-outs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// From the request to the complete head of the answer.
+    /// Name look-up and connecting, proxy and TLS included.
+    pub connect: Duration,
+    /// From the request to the complete head of the answer; for sending it, too.
     pub head: Duration,
     /// Without a byte.
     pub silence: Duration,
+    /// For the body of a document, so that one that comes drop by drop ends; a stream has none.
+    pub whole: Option<Duration>,
+    /// For the body of a refusal, and for what follows a document: nice to have, and not worth more.
+    pub rest: Duration,
 }
 
-/// Name look-up and connecting, TLS and proxy included.
-pub(super) const CONNECT: Duration = Duration::from_secs(10);
+impl Limits {
+    /// Those of D7, with `silence` for the head and for the body.
+    pub(crate) const fn document(silence: Duration) -> Self {
+        Limits {
+            connect: CONNECT,
+            head: silence,
+            silence,
+            whole: Some(Duration::from_secs(600)),
+            rest: Duration::from_secs(5),
+        }
+    }
+
+    /// The same for a body that need never end.
+    pub(crate) const fn stream(silence: Duration) -> Self {
+        Limits { whole: None, ..Limits::document(silence) }
+    }
+}
+
+/// Name look-up and connecting, TLS and proxy included (D7).
+const CONNECT: Duration = Duration::from_secs(10);
 
 /// Wraps one of our errors for the way through ureq.
 pub(super) fn wrap(error: Error) -> ureq::Error {
@@ -87,11 +111,14 @@ fn timed_out(timeout: Timeout, server: &str, limits: Limits) -> Error {
     match timeout {
         Timeout::Resolve => Error::new(
             ErrorKind::Dns,
-            format!("the name of {server} was not resolved within {}", seconds(CONNECT)),
+            format!("the name of {server} was not resolved within {}", seconds(limits.connect)),
         ),
         Timeout::Connect => Error::new(
             ErrorKind::Network,
-            format!("connect to {server}: no answer within {}; is the network path open?", seconds(CONNECT)),
+            format!(
+                "connect to {server}: no answer within {}; is the network path open?",
+                seconds(limits.connect)
+            ),
         ),
         Timeout::PerWrite | Timeout::SendRequest | Timeout::SendBody => {
             Error::new(ErrorKind::Silent, format!("{server} does not take the request"))
@@ -167,7 +194,8 @@ pub(super) fn seconds(limit: Duration) -> String {
 mod tests {
     use super::*;
 
-    const LIMITS: Limits = Limits { head: Duration::from_secs(30), silence: Duration::from_secs(90) };
+    const LIMITS: Limits =
+        Limits { silence: Duration::from_secs(90), ..Limits::document(Duration::from_secs(30)) };
 
     fn kind(error: ureq::Error) -> ErrorKind {
         translate(error, "http://server", LIMITS).kind()

@@ -6,10 +6,10 @@
 //! idle are gone, so that the next attempt opens a fresh one (D7).
 //!
 //! ```text
-//! SOCKS → CONNECT → TcpConnector → TlsConnector → ObserveConnector
+//! WholeConnector(SOCKS → CONNECT → TcpConnector → TlsConnector → ObserveConnector)
 //! ```
 //!
-//! SOCKS is ureq's, with a socket of its own that our hooks do not reach: there a stop shuts the whole agent down.
+//! CONNECT is ureq's; SOCKS is not, since ureq's has a socket of its own, without keepalive and out of a stop's reach.
 
 mod body;
 mod dns;
@@ -17,10 +17,12 @@ mod error;
 mod observe;
 mod scope;
 mod socket;
+mod socks;
 mod tls;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use informer_core::sync::Mutex;
 use informer_core::{Error, ErrorKind, Result, Stop};
@@ -28,14 +30,14 @@ use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use ureq::http::response::Parts as Head;
 use ureq::http::{Request, Uri};
-use ureq::unversioned::transport::{ConnectProxyConnector, Connector, SocksConnector};
-use ureq::{Agent, AsSendBody, Proxy, ProxyProtocol};
+use ureq::unversioned::transport::{ConnectProxyConnector, Connector};
+use ureq::{Agent, AsSendBody, Proxy};
 
 pub(crate) use body::{Body, error_in};
 pub(crate) use dns::{Lookup, system_lookup};
 pub(crate) use error::Limits;
 
-use error::{CONNECT, translate};
+use error::translate;
 use observe::ObserveConnector;
 
 /// Where the TLS configuration comes from; asked before each request, so that rotated certificates count (D13).
@@ -147,16 +149,16 @@ impl Connections {
             .timeout_recv_response(Some(limits.head))
             .timeout_per_read(Some(limits.silence))
             .timeout_per_write(Some(limits.head))
+            .timeout_send_request(Some(limits.head))
+            .timeout_send_body(Some(limits.head))
+            .timeout_resolve(Some(limits.connect))
+            .timeout_connect(Some(limits.connect))
             .build();
-        let hook = self.uses_socks().then(|| {
-            let agent = agent.clone();
-            stop.on_stop(move || agent.shutdown())
-        });
         let (answer, trace) = scope::scoped(stop, || agent.run(request));
         match answer {
             Ok(answer) => {
                 let (head, body) = answer.into_parts();
-                Ok((head, Body::new(body, self.clone(), limits, stop.clone(), hook)))
+                Ok((head, Body::new(body, self.clone(), limits, stop.clone())))
             }
             Err(error) => {
                 self.reset();
@@ -165,11 +167,6 @@ impl Connections {
                 Err(Failure { error, stale })
             }
         }
-    }
-
-    fn uses_socks(&self) -> bool {
-        let proxy = self.shared.route.proxy.as_ref();
-        proxy.is_some_and(|proxy| !matches!(proxy.protocol(), ProxyProtocol::Http | ProxyProtocol::Https))
     }
 
     /// Drops the idle connections.
@@ -209,25 +206,27 @@ impl Connections {
             .max_redirects_will_error(false)
             .proxy(route.proxy.clone())
             .user_agent(route.user_agent.as_str())
-            .timeout_resolve(Some(CONNECT))
-            .timeout_connect(Some(CONNECT))
             .input_buffer_size(input)
             // A head that fills the buffer is too large, and not cut off by the server.
             .max_response_header_size(input - 1)
             .output_buffer_size(output)
             .max_idle_connections(idle)
             .max_idle_connections_per_host(idle)
-            .max_idle_age(std::time::Duration::from_secs(90))
+            .max_idle_age(Duration::from_secs(90))
             .build();
         let name = route.tls.as_ref().and_then(|(_, name)| name.clone());
         let tls = tls.map(|config| tls::ServerTls { config, name });
         let chain =
-            ().chain(SocksConnector::default())
+            ().chain(socks::SocksConnector)
                 .chain(ConnectProxyConnector::default())
                 .chain(socket::TcpConnector)
                 .chain(tls::TlsConnector::new(route.server.clone(), tls))
                 .chain(ObserveConnector);
-        Agent::with_parts(config, chain, dns::NameResolver::new(Arc::clone(&route.lookup)))
+        Agent::with_parts(
+            config,
+            socket::WholeConnector(chain),
+            dns::NameResolver::new(Arc::clone(&route.lookup)),
+        )
     }
 }
 

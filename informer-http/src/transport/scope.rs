@@ -6,10 +6,12 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
 
-use informer_core::{OnStop, Stop};
+use informer_core::{Clock, OnStop, Stop, SystemClock};
 
 thread_local!(static CURRENT: RefCell<Option<Scope>> = const { RefCell::new(None) });
+thread_local!(static UNTIL: Cell<Option<Instant>> = const { Cell::new(None) });
 
 /// One attempt of one request.
 #[derive(Clone, Debug)]
@@ -22,6 +24,7 @@ struct Shared {
     /// Tells scopes apart; never used twice in a process.
     id: u64,
     stop: Stop,
+    began: Instant,
     reused: Cell<bool>,
     answered: Cell<bool>,
 }
@@ -48,6 +51,7 @@ pub(super) fn scoped<T>(stop: &Stop, f: impl FnOnce() -> T) -> (T, Trace) {
         shared: Rc::new(Shared {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             stop: stop.clone(),
+            began: SystemClock.now(),
             reused: Cell::new(false),
             answered: Cell::new(false),
         }),
@@ -56,6 +60,29 @@ pub(super) fn scoped<T>(stop: &Stop, f: impl FnOnce() -> T) -> (T, Trace) {
     let answer = f();
     drop(restore);
     (answer, Trace { reused: scope.shared.reused.get(), answered: scope.shared.answered.get() })
+}
+
+/// Runs `f`, in which no socket of this thread waits beyond `at`, however often it is read and written: limits for each
+/// read and write do not end what comes drop by drop. Of nested ones the earliest holds.
+pub(super) fn until<T>(at: Option<Instant>, f: impl FnOnce() -> T) -> T {
+    struct Restore(Option<Instant>);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            UNTIL.set(self.0);
+        }
+    }
+    let before = UNTIL.get();
+    let _restore = Restore(before);
+    UNTIL.set(match (before, at) {
+        (Some(before), Some(at)) => Some(before.min(at)),
+        (before, at) => before.or(at),
+    });
+    f()
+}
+
+/// When sockets of this thread stop waiting.
+pub(super) fn deadline() -> Option<Instant> {
+    UNTIL.get()
 }
 
 /// The scope in force on this thread.
@@ -71,6 +98,11 @@ pub(super) fn current_id() -> u64 {
 impl Scope {
     pub(super) fn id(&self) -> u64 {
         self.shared.id
+    }
+
+    /// When the attempt began.
+    pub(super) fn began(&self) -> Instant {
+        self.shared.began
     }
 
     /// Registers `hook` with the stop of this scope.
@@ -104,6 +136,16 @@ mod tests {
         let panicked = std::panic::catch_unwind(|| scoped(&Stop::new(), || panic!("within a scope")));
         assert!(panicked.is_err());
         assert_eq!(current_id(), 0);
+    }
+
+    #[test]
+    fn the_earliest_of_nested_limits_holds_and_a_panic_ends_it() {
+        let (early, late) = (SystemClock.now(), SystemClock.now() + std::time::Duration::from_secs(1));
+        let seen = until(Some(early), || (until(Some(late), deadline), until(None, deadline), deadline()));
+        assert_eq!(seen, (Some(early), Some(early), Some(early)));
+        assert_eq!(until(Some(late), || until(Some(early), deadline)), Some(early));
+        assert!(std::panic::catch_unwind(|| until(Some(early), || panic!("within a limit"))).is_err());
+        assert_eq!(deadline(), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use informer_core::{Clock, Error, ErrorKind, OnStop, SystemClock, time};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+use ureq::http::Uri;
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, Either, LazyBuffers, NextTimeout, ShutdownHandle, Transport,
 };
@@ -73,6 +74,24 @@ impl Bound {
 #[derive(Debug)]
 pub(super) struct TcpConnector;
 
+/// A chain of connectors with one limit for all of it: look-up, connect, proxy and TLS, from the start of the request.
+#[derive(Debug)]
+pub(super) struct WholeConnector<C>(pub(super) C);
+
+impl<C: Connector<()>> Connector<()> for WholeConnector<C> {
+    type Out = C::Out;
+
+    fn connect(
+        &self,
+        details: &ConnectionDetails<'_>,
+        chained: Option<()>,
+    ) -> Result<Option<C::Out>, ureq::Error> {
+        let began = scope::current().map_or_else(|| SystemClock.now(), |scope| scope.began());
+        let at = details.timeout.not_zero().and_then(|limit| began.checked_add(*limit));
+        scope::until(at, || self.0.connect(details, chained))
+    }
+}
+
 impl<In: Transport> Connector<In> for TcpConnector {
     type Out = Either<In, TcpTransport>;
 
@@ -81,45 +100,55 @@ impl<In: Transport> Connector<In> for TcpConnector {
         details: &ConnectionDetails<'_>,
         chained: Option<In>,
     ) -> Result<Option<Self::Out>, ureq::Error> {
-        if chained.is_some() {
-            return Ok(chained.map(Either::A)); // a proxy connector made it
+        match chained {
+            Some(chained) => Ok(Some(Either::A(chained))), // a proxy connector made it
+            None => connect(details, details.uri, &details.addrs).map(|made| Some(Either::B(made))),
         }
-        let limit = details.timeout.not_zero().map(|limit| *limit);
-        let deadline = limit.and_then(|limit| time::deadline(&SystemClock, limit));
-        let mut last = ureq::Error::HostNotFound;
-        for (tried, address) in details.addrs.iter().enumerate() {
-            // Every address gets its share, so that a black hole before the good one does not use all the time.
-            let untried = u32::try_from(details.addrs.len() - tried).unwrap_or(u32::MAX);
-            let share = deadline.map(|at| {
-                let now = SystemClock.now();
-                now + at.saturating_duration_since(now) / untried
-            });
-            let register = |socket: &Arc<Socket>| {
-                let weak: Weak<Socket> = Arc::downgrade(socket);
-                (details.register_shutdown)(weak)
-            };
-            match dial(*address, share, register) {
-                Ok((socket, bound)) => {
-                    let (input, output) =
-                        (details.config.input_buffer_size(), details.config.output_buffer_size());
-                    return Ok(Some(Either::B(TcpTransport {
-                        socket,
-                        buffers: LazyBuffers::new(input, output),
-                        read_limit: None,
-                        write_limit: None,
-                        bound,
-                    })));
-                }
-                Err(Dial::Failed(error)) => {
-                    log::debug!(target: "informer::http", "connect to {address}: {error}");
-                    last = wrap(refusal(error, &origin(details.uri), *address));
-                }
-                Err(Dial::TimedOut) => last = ureq::Error::Timeout(details.timeout.reason),
-                Err(Dial::Ended(error)) => return Err(error),
-            }
-        }
-        Err(last)
     }
+}
+
+/// Connects to one of `addresses`, which are those of `uri`.
+pub(super) fn connect(
+    details: &ConnectionDetails<'_>,
+    uri: &Uri,
+    addresses: &[SocketAddr],
+) -> Result<TcpTransport, ureq::Error> {
+    let limit = details.timeout.not_zero().map(|limit| *limit);
+    let deadline = limit.and_then(|limit| time::deadline(&SystemClock, limit));
+    let deadline = deadline.into_iter().chain(scope::deadline()).min();
+    let mut last = ureq::Error::HostNotFound;
+    for (tried, address) in addresses.iter().enumerate() {
+        // Every address gets its share, so that a black hole before the good one does not use all the time.
+        let untried = u32::try_from(addresses.len() - tried).unwrap_or(u32::MAX);
+        let share = deadline.map(|at| {
+            let now = SystemClock.now();
+            now + at.saturating_duration_since(now) / untried
+        });
+        let register = |socket: &Arc<Socket>| {
+            let weak: Weak<Socket> = Arc::downgrade(socket);
+            (details.register_shutdown)(weak)
+        };
+        match dial(*address, share, register) {
+            Ok((socket, bound)) => {
+                let (input, output) =
+                    (details.config.input_buffer_size(), details.config.output_buffer_size());
+                return Ok(TcpTransport {
+                    socket,
+                    buffers: LazyBuffers::new(input, output),
+                    read_limit: None,
+                    write_limit: None,
+                    bound,
+                });
+            }
+            Err(Dial::Failed(error)) => {
+                log::debug!(target: "informer::http", "connect to {address}: {error}");
+                last = wrap(refusal(error, &origin(uri), *address));
+            }
+            Err(Dial::TimedOut) => last = ureq::Error::Timeout(details.timeout.reason),
+            Err(Dial::Ended(error)) => return Err(error),
+        }
+    }
+    Err(last)
 }
 
 fn refusal(error: io::Error, origin: &str, address: SocketAddr) -> Error {
@@ -241,6 +270,17 @@ impl TcpTransport {
     }
 }
 
+/// The limit of one read or write: what ureq says, and what is left of the time that all of them have.
+fn within(timeout: NextTimeout) -> Result<Option<Duration>, ureq::Error> {
+    let limit = timeout.not_zero().map(|limit| *limit);
+    let Some(at) = scope::deadline() else { return Ok(limit) };
+    let left = at.saturating_duration_since(SystemClock.now());
+    if left.is_zero() {
+        return Err(ureq::Error::Timeout(timeout.reason));
+    }
+    Ok(Some(limit.map_or(left, |limit| limit.min(left))))
+}
+
 impl Transport for TcpTransport {
     fn buffers(&mut self) -> &mut dyn Buffers {
         &mut self.buffers
@@ -255,7 +295,7 @@ impl Transport for TcpTransport {
         if self.bound.scope != scope::current_id() {
             self.bound = Bound::to_current(&self.socket);
         }
-        let limit = timeout.not_zero().map(|limit| *limit);
+        let limit = within(timeout)?;
         if limit != self.write_limit {
             self.socket.stream.set_write_timeout(limit).map_err(from_io)?;
             self.write_limit = limit;
@@ -270,7 +310,7 @@ impl Transport for TcpTransport {
         if timeout.after.is_zero() {
             return Err(ureq::Error::Timeout(timeout.reason));
         }
-        let limit = timeout.not_zero().map(|limit| *limit);
+        let limit = within(timeout)?;
         if limit != self.read_limit {
             self.socket.stream.set_read_timeout(limit).map_err(from_io)?;
             self.read_limit = limit;
