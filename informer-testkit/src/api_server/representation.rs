@@ -64,11 +64,6 @@ impl Representation {
         }
         Err(if spoken { Status::no_such_form() } else { Status::not_acceptable(asked != Asked::One) })
     }
-
-    /// Whether a line in this form can be told to every watch of the resource.
-    pub(super) fn is_partial(self) -> bool {
-        self == Representation::Metadata
-    }
 }
 
 /// A range of media types that JSON is in.

@@ -23,7 +23,7 @@ use super::route::Route;
 use super::selector::Selector;
 use super::status::{Result, Status};
 use super::store::{Change, Key, Line, Object, Told};
-use super::{convert, table};
+use super::table;
 
 /// How often a watch that wants bookmarks gets one.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -82,7 +82,8 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
     let position = if options.initial_events || from == 0 { current } else { from };
     let watch = Watch {
         engine: Arc::clone(engine),
-        types: type_fields(&resource),
+        types: type_fields(&resource).into(),
+        no_types: "".into(),
         resource,
         namespace: route.namespace.clone(),
         selector,
@@ -119,8 +120,10 @@ fn next_bookmark(now: Instant, deadline: Option<Instant>) -> Option<Instant> {
 struct Watch {
     engine: Arc<Engine>,
     resource: Arc<Resource>,
-    /// The `kind` and `apiVersion` of what it tells.
-    types: String,
+    /// The `kind` and `apiVersion` of what it tells; no two versions of a resource have the same.
+    types: Arc<str>,
+    /// Nothing: metadata is the same in all versions.
+    no_types: Arc<str>,
     namespace: Option<String>,
     selector: Selector,
     form: Representation,
@@ -290,18 +293,26 @@ impl Watch {
             Told::Deleted => watch.line(told, &object.at(change.revision, custom)),
             _ => watch.line(told, object),
         };
-        // The first resource of a storage shares its lines; others would have to be told apart by version.
-        let partial = self.form.is_partial();
-        let line = if shared && (partial || self.form == Representation::Full && self.is_first()) {
-            change.line(Line { told, partial }, || make(self))
+        let line = if shared {
+            let form = self.form_of_lines();
+            change.line(Line { told, form }, || make(self))
         } else {
             make(self)
         };
+        self.headed = true;
         self.ready.push_back(line);
     }
 
-    fn is_first(&self) -> bool {
-        !convert::differs(&self.resource) && self.resource.first
+    /// What tells lines of one change apart, but for what they tell.
+    fn form_of_lines(&self) -> Arc<str> {
+        match self.form {
+            Representation::Full => Arc::clone(&self.types),
+            Representation::Metadata => Arc::clone(&self.no_types),
+            Representation::Unfit => "nothing".into(),
+            Representation::Table(include) => {
+                format!("{include:?} {} {} {}", self.headed, self.engine.now(), self.types).into()
+            }
+        }
     }
 
     fn line(&mut self, told: Told, object: &Object) -> Arc<[u8]> {

@@ -4,7 +4,9 @@
 //! they were at any revision down to the floor.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+
+use informer_core::sync::Mutex;
 
 use super::object::{Key, Object};
 
@@ -14,11 +16,15 @@ pub(in crate::api_server) struct Change {
     pub(in crate::api_server) revision: u64,
     pub(in crate::api_server) old: Option<Arc<Object>>,
     pub(in crate::api_server) new: Option<Arc<Object>>,
-    /// Lines that were told to a watch and will be told to others, by [`Line`].
-    lines: [OnceLock<Arc<[u8]>>; Line::COUNT],
+    /// Lines that were told to a watch and will be told to others.
+    lines: Mutex<Vec<(Line, Arc<[u8]>)>>,
 }
 
-/// Which line of a change: what is told, and in which form.
+/// How many lines of a change are kept. There are no more forms than that, but rows of tables tell an age, and so differ
+/// from second to second.
+const LINES: usize = 24;
+
+/// What became of an object, as a watch tells it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::api_server) enum Told {
     Added,
@@ -26,31 +32,30 @@ pub(in crate::api_server) enum Told {
     Deleted,
 }
 
-/// The place of a line among those of a change.
-#[derive(Clone, Copy, Debug)]
+/// A line of a change: what is told, and in which form. Two of the same form have the same bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::api_server) struct Line {
     pub(in crate::api_server) told: Told,
-    /// Metadata alone, or everything in the version in which the storage is first served.
-    pub(in crate::api_server) partial: bool,
-}
-
-impl Line {
-    const COUNT: usize = 6;
-
-    fn index(self) -> usize {
-        self.told as usize * 2 + usize::from(self.partial)
-    }
+    pub(in crate::api_server) form: Arc<str>,
 }
 
 impl Change {
     /// A change from `old` to `new`.
     pub(super) fn new(revision: u64, old: Option<Arc<Object>>, new: Option<Arc<Object>>) -> Self {
-        Change { revision, old, new, lines: Default::default() }
+        Change { revision, old, new, lines: Mutex::default() }
     }
 
-    /// The line, made by `make` the first time it is asked for.
+    /// The line, made by `make` the first time it is asked for; who asks meanwhile waits for it.
     pub(in crate::api_server) fn line(&self, line: Line, make: impl FnOnce() -> Arc<[u8]>) -> Arc<[u8]> {
-        Arc::clone(self.lines[line.index()].get_or_init(make))
+        let mut lines = self.lines.lock();
+        if let Some((_, bytes)) = lines.iter().find(|(known, _)| *known == line) {
+            return Arc::clone(bytes);
+        }
+        let bytes = make();
+        if lines.len() < LINES {
+            lines.push((line, Arc::clone(&bytes)));
+        }
+        bytes
     }
 
     /// Where the object is.

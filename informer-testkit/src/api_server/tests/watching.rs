@@ -294,6 +294,59 @@ fn an_event_is_encoded_once_in_each_representation_however_many_watch() {
     assert!(told.iter().all(|line| Arc::ptr_eq(line, &told[0])));
 }
 
+#[test]
+fn rows_and_second_versions_are_encoded_once_too() {
+    let bench = Bench::new();
+    let (stop, json) = (Stop::new(), "application/json");
+    let table = "application/json;as=Table;g=meta.k8s.io;v=v1";
+    let scalers =
+        |version: &str| format!("/apis/autoscaling/{version}/namespaces/default/horizontalpodautoscalers");
+    let watch = |version: &str, more: &str| {
+        format!("{}?watch=1&resourceVersion={}{more}", scalers(version), bench.revision())
+    };
+    let mut feeds: Vec<_> =
+        [("v1", json, ""), ("v2", json, ""), ("v2", table, ""), ("v1", table, "&includeObject=None")]
+            .iter()
+            .flat_map(|(version, accept, more)| {
+                (0..3).map(|_| feed(&bench, &watch(version, more), accept)).collect::<Vec<_>>()
+            })
+            .collect();
+    let target = json!({"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"});
+    let scaler = json!({"metadata": {"name": "web"}, "spec": {"scaleTargetRef": target, "maxReplicas": 3}});
+    bench.done("POST", &scalers("v2"), scaler);
+    for columns in [true, false] {
+        let told: Vec<_> = feeds.iter_mut().map(|feed| feed.next(&stop).unwrap()).collect();
+        let encodings: HashSet<_> = told.iter().map(|line| line.as_ptr()).collect();
+        assert_eq!((told.len(), encodings.len()), (12, 4));
+        let texts: Vec<_> = told.iter().map(|line| String::from_utf8_lossy(line)).collect();
+        assert!(texts[0].contains("autoscaling/v1\"") && texts[3].contains("autoscaling/v2\""));
+        assert_eq!(
+            !texts[6].contains("\"columnDefinitions\":null"),
+            columns,
+            "columns come once: {}",
+            texts[6]
+        );
+        bench.patch(
+            &format!("{}/web", scalers("v2")),
+            "merge-patch",
+            json!({"metadata": {"labels": {"n": "1"}}}),
+        );
+    }
+    // A row tells an age: a later one is another.
+    let mut late = feed(&bench, &watch("v2", ""), table);
+    bench.clock.advance(Duration::from_secs(5));
+    let mut later = feed(&bench, &watch("v2", ""), table);
+    bench.done("DELETE", &format!("{}/web", scalers("v2")), json!({}));
+    let first = late.next(&stop).unwrap();
+    bench.clock.advance(Duration::from_secs(5));
+    let second = later.next(&stop).unwrap();
+    assert!(
+        first != second && String::from_utf8_lossy(&second).contains("10s"),
+        "{}",
+        String::from_utf8_lossy(&second)
+    );
+}
+
 /// Reads so many events, with a pause after each chunk.
 fn take(bench: &Bench, feed: &mut Box<dyn Feed>, events: usize, pause: Duration) {
     let mut told = 0;
