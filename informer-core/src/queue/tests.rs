@@ -1,7 +1,8 @@
 //! The folding table of the DeltaFIFO, row by row, and what [`DeltaFifo`] promises its two threads.
 //!
 //! Deltas are written `+a/u1@10` (upsert), `-a/u1@20` (deletion with its final state), `~a/u1` (without), `?a/u1@5`
-//! (unreadable) and `=a/u1@10,b/u2@11` (list; `==` incomplete, `=1` the first one); a forced deletion ends in `!`.
+//! (unreadable) and `=a/u1@10,b/u2@11;c/u3@12` (list, with what of it is unreadable; `==` incomplete, `=1` the first one);
+//! a forced deletion ends in `!`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,8 +27,14 @@ fn delta(text: &str) -> Delta<Item> {
         "=" => {
             let (complete, rest) = rest.strip_prefix('=').map_or((true, rest), |rest| (false, rest));
             let (initial, rest) = rest.strip_prefix('1').map_or((false, rest), |rest| (true, rest));
-            let items = rest.split(',').filter(|item| !item.is_empty()).map(item).collect();
-            Delta::Replace(Replace { items, unreadable: Vec::new(), complete, initial, lowered: false })
+            let (items, unreadable) = rest.split_once(';').unwrap_or((rest, ""));
+            let all =
+                |text: &str| text.split(',').filter(|item| !item.is_empty()).map(item).collect::<Vec<_>>();
+            let identity = |object: &Arc<Item>| {
+                (crate::meta::Object::meta(&**object).key(), object.uid.clone(), object.version.clone())
+            };
+            let unreadable = all(unreadable).iter().map(identity).collect();
+            Delta::Replace(Replace { items: all(items), unreadable, complete, initial, lowered: false })
         }
         _ => panic!("{text}"),
     }
@@ -49,7 +56,9 @@ fn text(delta: &Delta<Item>) -> String {
             let items: Vec<_> = list.items.iter().map(|item| show(item)).collect();
             let complete = if list.complete { "" } else { "=" };
             let initial = if list.initial { "1" } else { "" };
-            format!("={complete}{initial}{}", items.join(","))
+            let unreadable =
+                list.unreadable.iter().map(|(key, uid, version)| format!(";{key}/{uid}@{version}"));
+            format!("={complete}{initial}{}{}", items.join(","), unreadable.collect::<String>())
         }
     }
 }
@@ -128,6 +137,12 @@ fn d2_a_list_is_a_barrier_and_supersedes_all_but_real_final_states() {
         ("=1a/u1@1 ==c/u3@3", "=1a/u1@1 ==c/u3@3"),
         ("==1c/u3@3 ==c/u3@4", "==1c/u3@4"),
         ("==1c/u3@3 =c/u3@4", "=1c/u3@4"),
+        ("-a/u1@4 -a/u2@6 ==c/u3@9", "-a/u1@4 -a/u2@6 ==c/u3@9"),
+        ("==a/u1@1,b/u2@2 ==b/u2@5", "+a/u1@1 ==b/u2@5"),
+        // What of it is unreadable keeps its older state, and that state only
+        ("+a/u1@1 +b/u2@2 =c/u3@9;a/u1@9", "+a/u1@1 =c/u3@9;a/u1@9"),
+        ("=a/u1@1,c/u3@3 =b/u2@5;a/u1@9", "+a/u1@1 =b/u2@5;a/u1@9"),
+        ("=b/u2@2 =b/u2@5;a/u1@9", "~a/! =b/u2@5;a/u1@9"),
     ] {
         assert_eq!(fold(1, pushes), want, "{pushes}");
     }
@@ -141,6 +156,25 @@ fn d2_nothing_folds_below_the_limit() {
     assert_eq!(fold(6, &format!("{pushes} +a/u2@6")), "-a/u1@3! =a/u2@4 +a/u2@6");
     // A list counts by its items.
     assert_eq!(fold(3, "=a/u1@1,b/u2@2,c/u3@3 +a/u1@4 +a/u1@5"), "=a/u1@1,b/u2@2,c/u3@3 +a/u1@5");
+}
+
+/// What is taken one by one weighs no more: the room is there again, and nothing folds.
+#[test]
+fn d2_what_is_popped_makes_room() {
+    let mut queue = FoldQueue::new(3);
+    let mut waste = Vec::new();
+    queue.push(delta("=a/u1@1,b/u2@2"), &mut waste);
+    queue.push(delta("+a/u1@3"), &mut waste);
+    assert_eq!(queue.weight(), 3);
+    queue.pop();
+    assert_eq!(queue.weight(), 1);
+    queue.push(delta("+a/u1@4"), &mut waste);
+    queue.push(delta("+a/u1@5"), &mut waste);
+    assert_eq!((queue.weight(), queue.folded()), (3, 0));
+    queue.push(delta("+a/u1@6"), &mut waste);
+    assert_eq!((queue.weight(), queue.folded()), (1, 3));
+    queue.pop();
+    assert_eq!((queue.weight(), queue.is_empty()), (0, true));
 }
 
 /// Long enough that whoever waits for it has hung.
