@@ -132,8 +132,10 @@ impl Machine {
         if !version::goes_back(version, &self.version) {
             return Aftermath::default();
         }
-        // All informers of a server find out at the same time after its restart, so each waits for a time of its own.
+        // All informers of a server find out at the same time after its restart, so each waits for a time of its own. It is
+        // a short one: the server has just answered.
         self.list_afresh();
+        self.backoff.reset();
         self.pause(None).with(
             ErrorKind::NotComparable,
             "the server's present state is older than this cache: its history was replaced; listing afresh",

@@ -408,7 +408,7 @@ fn d_7_f_29_a_server_that_was_replaced_before_its_first_bookmark_is_found_by_one
              wait 2
              WATCH rv=11 -> silent 90s
              PROBE LIST rv= limit=1 -> list 3
-             wait 4
+             wait 1
              LIST rv= limit=500 -> list 3"
         ));
         assert!(drive.lowered, "{outage}");
