@@ -164,10 +164,11 @@ impl Rig {
     /// The store is what the source holds, and what the handler was told of.
     #[track_caller]
     fn converged(&self) {
+        let held = states(&self.source.objects());
+        // The store comes first, so that it is there when the handler has been told.
+        self.all.wait_until("what the source holds", |records| replay(records).unwrap() == held);
         let stored = self.informer.store().list();
-        let stored = states(stored.iter().map(std::sync::Arc::as_ref));
-        assert_eq!(stored, states(&self.source.objects()));
-        self.all.wait_until("what the store holds", |records| replay(records).unwrap() == stored);
+        assert_eq!(states(stored.iter().map(std::sync::Arc::as_ref)), held);
     }
 }
 
