@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use informer_core::kube_core::params::{DeleteParams, ListParams, WatchParams};
-use informer_core::{ChangeKind, Object as _, Result};
+use informer_core::{ChangeKind, Object as _, Result, SharedInformer};
 use informer_testkit::Deadline;
 
 use super::ground::Ground;
+use super::tap::TapHandle;
 use super::watched::{PATIENCE, Watched, version_of};
 
 super::cases! {
@@ -17,6 +18,7 @@ super::cases! {
     r_28_a_watch_that_ends_is_opened_again_where_it_was [],
     sc_1_r_39_a_bookmark_moves_the_version_and_nothing_else [WatchCache],
     w_31_a_watch_by_itself_loses_nothing_between_its_requests [],
+    d_11_a_compressed_streaming_list_goes_on_as_a_watch [],
 }
 
 fn dy_3_a_streaming_list_is_the_one_request_to_start_with(ground: &mut Ground<'_>) -> Result<()> {
@@ -155,4 +157,18 @@ fn w_31_a_watch_by_itself_loses_nothing_between_its_requests(ground: &mut Ground
     api.delete("a", &DeleteParams::default())?;
     assert_eq!(next()?.0, ChangeKind::Deleted);
     Ok(())
+}
+
+/// From 1.37 on each flush is a gzip member of its own; who stops after the first goes deaf.
+fn d_11_a_compressed_streaming_list_goes_on_as_a_watch(ground: &mut Ground<'_>) -> Result<()> {
+    let mut object = ground.create("a")?;
+    let tap = TapHandle::new();
+    let source = tap.on(ground.source().compress_watches(true));
+    let watched = Watched::synced(SharedInformer::builder(source))?;
+    for round in 1..5 {
+        object = ground.update(&object, &round.to_string())?;
+        watched.wait_told(&object);
+    }
+    assert_eq!(tap.requests(), ["STREAM"]);
+    watched.finish()
 }

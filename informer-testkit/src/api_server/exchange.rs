@@ -74,6 +74,8 @@ pub(super) struct Whole {
 pub(super) struct Stream {
     pub(super) headers: Vec<(&'static str, String)>,
     pub(super) feed: Box<dyn Feed>,
+    /// Whether each piece goes out as a gzip member.
+    pub(super) compressed: bool,
 }
 
 /// Where the bytes of a [`Stream`] come from.

@@ -8,6 +8,7 @@ mod access;
 mod backlog;
 mod body;
 mod builtin;
+mod coding;
 mod control;
 mod convert;
 mod create;
@@ -392,7 +393,21 @@ impl Service for Front {
         &self.control
     }
 
-    fn answer(&self, mut call: Call) -> Answer {
+    fn answer(&self, call: Call) -> Answer {
+        let welcome = coding::is_welcome(&call);
+        let mut answer = self.plain(call);
+        if let Answer::Whole(whole) = &mut answer
+            && welcome
+        {
+            coding::compress(whole);
+        }
+        answer
+    }
+}
+
+impl Front {
+    /// The answer as it is before anything compresses it.
+    fn plain(&self, mut call: Call) -> Answer {
         call.user = match self.access.identify(&call) {
             Ok(user) => user,
             Err(status) => return Answer::Whole(status.answer()),

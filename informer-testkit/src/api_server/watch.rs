@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use super::engine::{Bell, Engine};
 use super::exchange::{Answer, Call, Feed, Stream};
 use super::get::{seen_body, write_value};
-use super::options::{ListOptions, version};
+use super::options::{ListOptions, flag, version};
 use super::representation::{Asked, Include, Representation, tree, type_fields, write_full, write_partial};
 use super::resource::Resource;
 use super::route::Route;
 use super::selector::Selector;
 use super::status::{Result, Status};
 use super::store::{Change, Key, Line, Object, Told};
-use super::table;
+use super::{coding, table};
 
 /// How often a watch that wants bookmarks gets one.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -101,11 +101,16 @@ pub(super) fn answer(engine: &Arc<Engine>, call: &Call, route: &Route) -> Result
         bookmark: if options.bookmarks { next_bookmark(now, deadline) } else { None },
         deadline,
     };
-    let headers = vec![
+    let mut headers = vec![
         ("Cache-Control", "no-cache, private".to_owned()),
         ("Content-Type", "application/json".to_owned()),
     ];
-    Ok(Answer::Stream(Stream { headers, feed: Box::new(watch) }))
+    // Not where what is there is told for want of a version.
+    let compressed = flag(call, "sendInitialEvents") && coding::is_welcome(call);
+    if compressed {
+        headers.extend(coding::headers());
+    }
+    Ok(Answer::Stream(Stream { headers, feed: Box::new(watch), compressed }))
 }
 
 /// When the next bookmark is due: once a minute, and shortly before the end.

@@ -4,6 +4,7 @@
 
 mod api_server;
 mod api_server_faults;
+mod api_server_gzip;
 mod api_server_http;
 mod api_server_past;
 mod api_server_pauses;

@@ -114,6 +114,11 @@ impl Wire {
         self.with("a chunk", chunk).map(|bytes| String::from_utf8(bytes).unwrap())
     }
 
+    /// The bytes of the next chunk.
+    pub(crate) fn bytes(&mut self) -> Option<Vec<u8>> {
+        self.with("a chunk", chunk)
+    }
+
     /// The next event of a watch, whichever chunk it comes in.
     pub(crate) fn event(&mut self) -> Value {
         serde_json::from_str(&self.chunk().expect("the watch goes on")).unwrap()

@@ -13,6 +13,7 @@ use super::door::Watched;
 use super::pace::Pace;
 use super::reply::{self, LAST_CHUNK, Manner};
 use super::wire::Wire;
+use crate::api_server::coding;
 use crate::api_server::control::Visit;
 use crate::api_server::exchange::{Answer, Call, Stream, Whole};
 use crate::api_server::fault::{Act, Phase, Place, Step, Strike};
@@ -36,13 +37,15 @@ pub(super) struct Outlet<'a> {
     /// Tells when the client has gone; there while somebody wants to know.
     pub(super) watched: Option<Watched<'a>>,
     pub(super) pace: Option<Pace>,
+    /// Whether what the stream has goes out compressed, each piece a gzip member.
+    compressed: bool,
     /// What is sent next; kept for its room.
     buffer: Vec<u8>,
 }
 
 impl<'a> Outlet<'a> {
     pub(super) fn new(shared: &'a Shared, socket: Arc<TcpStream>) -> Self {
-        Outlet { shared, socket, watched: None, pace: None, buffer: Vec::new() }
+        Outlet { shared, socket, watched: None, pace: None, compressed: false, buffer: Vec::new() }
     }
 
     /// The connection has come; nothing has been read.
@@ -58,7 +61,7 @@ impl<'a> Outlet<'a> {
 
     /// The answer is over.
     pub(super) fn rest(&mut self) {
-        (self.watched, self.pace) = (None, None);
+        (self.watched, self.pace, self.compressed) = (None, None, false);
     }
 
     /// Answers a call.
@@ -148,6 +151,7 @@ impl<'a> Outlet<'a> {
         let head = reply::stream_head(&stream.headers, manner);
         visit.ticket.status(200);
         self.through(wire, Place::Head, &head, visit)?;
+        self.compressed = stream.compressed;
         let stop = self.away();
         let mut over = false;
         while !over {
@@ -216,6 +220,9 @@ impl<'a> Outlet<'a> {
         manner: Manner,
         visit: &mut Visit,
     ) -> Result<(), Gone> {
+        if self.compressed {
+            return self.members(wire, place, bytes, manner, visit);
+        }
         if manner.old {
             return self.through(wire, place, bytes, visit);
         }
@@ -232,6 +239,37 @@ impl<'a> Outlet<'a> {
         self.send(wire, format!("{:x}\r\n", bytes.len()).as_bytes())?;
         self.through(wire, place, bytes, visit)?;
         self.send(wire, b"\r\n")
+    }
+
+    /// Sends a piece of a stream compressed. Faults count what it is without that, and strike between members.
+    fn members(
+        &mut self,
+        wire: &mut Wire,
+        place: Place,
+        bytes: &[u8],
+        manner: Manner,
+        visit: &mut Visit,
+    ) -> Result<(), Gone> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match visit.plan.step(place, rest) {
+                Step::Send(count) => {
+                    let (now, later) = rest.split_at(count);
+                    let member = coding::member(now);
+                    let mut piece = Vec::with_capacity(member.len() + 16);
+                    if manner.old {
+                        piece.extend_from_slice(&member);
+                    } else {
+                        reply::chunk(&mut piece, &member);
+                    }
+                    self.send(wire, &piece)?;
+                    visit.ticket.sent(member.len());
+                    rest = later;
+                }
+                Step::Strike(strike) => self.strike(&strike)?,
+            }
+        }
+        Ok(())
     }
 
     /// Sends bytes as far as faults let them that may strike anywhere.

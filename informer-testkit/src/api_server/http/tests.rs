@@ -34,6 +34,7 @@ impl Service for Toy {
                 Answer::Stream(Stream {
                     headers: vec![("Content-Type", "text/plain".to_owned())],
                     feed: Box::new(feed),
+                    compressed: false,
                 })
             }
             "/panic" => panic!("told to"),
