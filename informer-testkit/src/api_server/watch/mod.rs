@@ -5,25 +5,26 @@
 //! for the selection: an object that begins to match is added, one that ceases to is deleted. A watch that takes nothing
 //! while too many changes wait for it is closed ([`backlog`](super::backlog)).
 
+mod lines;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use informer_core::Stop;
-use informer_core::sync::Monitor;
-use serde_json::{Value, json};
-
+use super::coding;
 use super::engine::{Bell, Engine};
 use super::exchange::{Answer, Call, Feed, Stream};
-use super::get::{seen_body, write_value};
 use super::options::{ListOptions, flag, version};
-use super::representation::{Asked, Include, Representation, tree, type_fields, write_full, write_partial};
+use super::representation::{Asked, Representation, type_fields};
 use super::resource::Resource;
 use super::route::Route;
 use super::selector::Selector;
 use super::status::{Result, Status};
 use super::store::{Change, Key, Line, Object, Told};
-use super::{coding, table};
+use informer_core::Stop;
+use informer_core::sync::Monitor;
+
+pub(super) use lines::error_line;
 
 /// How often a watch that wants bookmarks gets one.
 const BOOKMARKS: Duration = Duration::from_secs(60);
@@ -308,85 +309,6 @@ impl Watch {
         self.ready.push_back(line);
     }
 
-    /// What tells lines of one change apart, but for what they tell.
-    fn form_of_lines(&self) -> Arc<str> {
-        match self.form {
-            Representation::Full => Arc::clone(&self.types),
-            Representation::Metadata => Arc::clone(&self.no_types),
-            Representation::Unfit => "nothing".into(),
-            Representation::Table(include) => {
-                format!("{include:?} {} {} {}", self.headed, self.engine.now(), self.types).into()
-            }
-        }
-    }
-
-    fn line(&mut self, told: Told, object: &Object) -> Arc<[u8]> {
-        let kind = match told {
-            Told::Added => "ADDED",
-            Told::Modified => "MODIFIED",
-            Told::Deleted => "DELETED",
-        };
-        let mut out = line_head(kind, object.body.len() + 128);
-        match self.form {
-            Representation::Full => {
-                write_full(&seen_body(&self.resource, object), Some(&self.types), &mut out);
-            }
-            Representation::Metadata => write_partial(object.metadata(), &mut out),
-            Representation::Unfit => {}
-            Representation::Table(include) => {
-                let metadata = json!({"resourceVersion": object.revision.to_string()});
-                self.write_table(&tree(&self.resource, object), &metadata, include, &mut out);
-            }
-        }
-        line_end(out)
-    }
-
-    fn bookmark_line(&mut self, initial: bool) -> Arc<[u8]> {
-        let mut metadata = json!({"resourceVersion": self.position.to_string()});
-        if initial {
-            metadata["annotations"] = json!({"k8s.io/initial-events-end": "true"});
-        }
-        let mut out = line_head("BOOKMARK", 192);
-        let mut body = Vec::new();
-        match self.form {
-            Representation::Full => {
-                let object = self.empty(&metadata);
-                body.extend_from_slice(&super::store::body(object, self.resource.custom));
-                write_full(&body, Some(&self.types), &mut out);
-            }
-            Representation::Metadata => {
-                write_value(&metadata, &mut body);
-                write_partial(&body, &mut out);
-            }
-            Representation::Unfit => {}
-            Representation::Table(include) => {
-                let mut object = self.empty(&metadata);
-                object["kind"] = (*self.resource.kind).into();
-                object["apiVersion"] = self.resource.api_version().into();
-                let list = json!({"resourceVersion": self.position.to_string()});
-                self.write_table(&object, &list, include, &mut out);
-            }
-        }
-        line_end(out)
-    }
-
-    /// The object of a bookmark: nothing but its metadata, and what its kind cannot be without.
-    fn empty(&self, metadata: &Value) -> Value {
-        let mut object = self.resource.empty();
-        object["metadata"] = metadata.clone();
-        object
-    }
-
-    /// Columns are told once; a client keeps them.
-    fn write_table(&mut self, object: &Value, metadata: &Value, include: Include, out: &mut Vec<u8>) {
-        let rows = std::slice::from_ref(object);
-        let mut table = table::table(&self.resource, rows, metadata, include, &self.engine.now());
-        if std::mem::replace(&mut self.headed, true) {
-            table["columnDefinitions"] = Value::Null;
-        }
-        write_value(&table, out);
-    }
-
     /// Waits for the bell, the stop, a bookmark or the end.
     fn wait(&self, stop: &Stop) {
         let bell = Arc::clone(&self.bell);
@@ -402,24 +324,4 @@ impl Watch {
             }
         }
     }
-}
-
-fn line_head(kind: &str, room: usize) -> Vec<u8> {
-    let mut out = Vec::with_capacity(room);
-    out.extend_from_slice(b"{\"type\":\"");
-    out.extend_from_slice(kind.as_bytes());
-    out.extend_from_slice(b"\",\"object\":");
-    out
-}
-
-fn line_end(mut out: Vec<u8>) -> Arc<[u8]> {
-    out.extend_from_slice(b"}\n");
-    out.into()
-}
-
-/// The line that tells a watch why it is over.
-pub(super) fn error_line(status: &Status) -> Arc<[u8]> {
-    let mut out = line_head("ERROR", 256);
-    out.extend_from_slice(&status.body());
-    line_end(out)
 }
