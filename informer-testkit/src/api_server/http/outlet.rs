@@ -1,6 +1,6 @@
 //! [`Outlet`]: how answers leave, past the faults that await them and the pauses of the server.
 //!
-//! Where nothing awaits an answer it goes out in one write, an event in one more. It decides that a connection is to
+//! Where nothing awaits an answer it goes out in one write, unless it is large, an event in one more. It decides that a connection is to
 //! be closed, and how; the closing is its caller's.
 
 use std::io;
@@ -18,6 +18,9 @@ use crate::api_server::control::Visit;
 use crate::api_server::exchange::{Answer, Call, Stream, Whole};
 use crate::api_server::fault::{Act, Phase, Place, Step, Strike};
 use crate::api_server::requests::Ending;
+
+/// From here on to copy a body costs more than further writes do.
+const LARGE: usize = 64 << 10;
 
 /// Why a connection ends before its time.
 #[derive(Clone, Copy, Debug)]
@@ -111,13 +114,20 @@ impl<'a> Outlet<'a> {
         let body: &[u8] = if manner.bodiless { &[] } else { &answer.body };
         let chunked = reply::is_chunked(body, manner);
         if visit.plan.is_empty() && self.pace.is_none() {
-            if chunked {
-                reply::chunk(&mut head, body);
-                head.extend_from_slice(LAST_CHUNK);
+            if chunked && LARGE < body.len() {
+                head.extend_from_slice(format!("{:x}\r\n", body.len()).as_bytes());
+                self.send(wire, &head)?;
+                self.send(wire, body)?;
+                self.send(wire, &[b"\r\n", LAST_CHUNK].concat())?;
             } else {
-                head.extend_from_slice(body);
+                if chunked {
+                    reply::chunk(&mut head, body);
+                    head.extend_from_slice(LAST_CHUNK);
+                } else {
+                    head.extend_from_slice(body);
+                }
+                self.send(wire, &head)?;
             }
-            self.send(wire, &head)?;
             visit.ticket.sent(body.len());
             return Ok(Ending::Complete);
         }
