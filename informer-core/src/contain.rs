@@ -4,6 +4,7 @@
 //! panics it is logged, and nobody else is harmed (D3).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
 /// Calls user code; none if it panicked.
 pub(crate) fn contain<R>(call: impl FnOnce() -> R) -> Option<R> {
@@ -15,6 +16,13 @@ pub(crate) fn discard<V>(value: V) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(|| drop(value))) {
         log::error!(target: "informer::handler", "a destructor of user data panicked");
         std::mem::forget(payload); // its destructor may well do the same
+    }
+}
+
+/// Lets go of a shared value; the last one to do so drops it as [`discard`] does.
+pub(crate) fn let_go<V>(shared: Arc<V>) {
+    if let Some(value) = Arc::into_inner(shared) {
+        discard(value);
     }
 }
 
@@ -39,6 +47,22 @@ mod tests {
         }
         assert_eq!(contain(|| std::panic::panic_any(Payload)), None::<()>);
         assert_eq!(contain(|| 1), Some(1));
+    }
+
+    #[test]
+    fn the_last_one_to_let_go_is_contained() {
+        struct Loud;
+        impl Drop for Loud {
+            fn drop(&mut self) {
+                panic!("told to");
+            }
+        }
+        let shared = Arc::new(Loud);
+        let weak = Arc::downgrade(&shared);
+        let_go(Arc::clone(&shared));
+        assert_eq!(weak.strong_count(), 1);
+        let_go(shared);
+        assert_eq!(weak.strong_count(), 0);
     }
 
     #[test]

@@ -219,6 +219,9 @@ impl<T: Object> Shared<T> {
 
     /// Drops what must be dropped outside the lock, and tells those who wait for a handler's end.
     pub(super) fn discard(&self, waste: Waste<T>) {
+        if waste.is_empty() {
+            return;
+        }
         let Waste { handlers, erased, todos, spent } = waste;
         // A handler that is dropped counts as one that runs: waiting for its own end would never end (D12).
         let _visit = visit(self.id);

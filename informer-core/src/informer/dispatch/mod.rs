@@ -105,6 +105,18 @@ impl<T> Default for Waste<T> {
     }
 }
 
+impl<T> Waste<T> {
+    /// Whether there is nothing to be dropped, as after most calls.
+    pub(crate) fn is_empty(&self) -> bool {
+        let Spent { objects, batches } = &self.spent;
+        self.handlers.is_empty()
+            && self.erased.is_empty()
+            && self.todos.is_empty()
+            && objects.is_empty()
+            && batches.is_empty()
+    }
+}
+
 /// What the watchdog finds.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Due {

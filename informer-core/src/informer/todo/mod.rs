@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::contain::discard;
+use crate::contain::let_go;
 use crate::event::Event;
 use crate::key::ObjectKey;
 use crate::meta::{Object, other_uid};
@@ -23,11 +23,11 @@ pub(crate) type Events<T> = Arc<Vec<Event<T>>>;
 pub(crate) fn discard_event<T>(event: Event<T>) {
     match event {
         Event::Added { object, .. } | Event::Deleted { object, .. } | Event::Resynced { object } => {
-            discard(object);
+            let_go(object);
         }
         Event::Updated { old, new } => {
-            discard(old);
-            discard(new);
+            let_go(old);
+            let_go(new);
         }
     }
 }
