@@ -31,7 +31,11 @@ pub(super) fn compress(answer: &mut Whole) {
 }
 
 /// A gzip member of its own.
+///
+/// The data is flushed before the member ends, as Go does it. If they came in one block, Go's reader would keep the data
+/// back until it has seen the next member.
 pub(super) fn member(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::with_capacity(bytes.len() / 4), Compression::fast());
-    encoder.write_all(bytes).and_then(|()| encoder.finish()).expect("a vector takes every byte")
+    let written = encoder.write_all(bytes).and_then(|()| encoder.flush());
+    written.and_then(|()| encoder.finish()).expect("a vector takes every byte")
 }
