@@ -90,6 +90,12 @@ impl<E: Fold> FoldQueue<E> {
         self.slots.front()?.as_ref()
     }
 
+    /// How many slots there are, empty ones among them.
+    #[cfg(test)]
+    pub(crate) fn slots(&self) -> usize {
+        self.slots.len()
+    }
+
     /// Lets a test choose the moments at which it folds.
     #[cfg(test)]
     pub(crate) fn set_limit(&mut self, limit: usize) {

@@ -62,6 +62,28 @@ fn fold(limit: usize, pushes: &str) -> (String, usize, Vec<Place>) {
     (left.join(" "), vanished, places)
 }
 
+/// Between an old entry and a young one, keys come and go; what is folded away leaves no room behind for long.
+#[test]
+fn d2_a_backlog_is_hardly_longer_than_what_is_in_it() {
+    let mut todo = Todo::new(1);
+    let mut waste = Spent::default();
+    let mut longest = 0;
+    let mut push = |todo: &mut Todo<Item>, batch, text: &str| {
+        todo.push(batch, &Arc::new(vec![event(text)]), &mut waste);
+        longest = longest.max(todo.folded.as_ref().map_or(0, FoldQueue::slots));
+    };
+    push(&mut todo, 0, "Ux/u1@1>2");
+    push(&mut todo, 1, "Ak1/u1@1");
+    for batch in 2..1000 {
+        push(&mut todo, batch, &format!("Ak{batch}/u{batch}@{batch}"));
+        push(&mut todo, batch, &format!("Dk{before}/u{before}@{batch}", before = batch - 1));
+        assert_eq!(todo.len(), 2);
+    }
+    assert!((10..24).contains(&longest), "{longest} places for three entries at most");
+    assert_eq!(todo.pop().map(|(event, _)| text(&event)).as_deref(), Some("Ux/u1@1>2"));
+    assert_eq!(todo.pop().map(|(event, _)| text(&event)).as_deref(), Some("Ak999/u999@999"));
+}
+
 #[test]
 fn d2_every_row_of_the_table_of_handlers() {
     for (pushes, want, vanished) in [
