@@ -25,6 +25,8 @@ const OBJECTS: u64 = 14;
 const MOST_FREE: u32 = 8;
 /// How many steps a wish for an older history waits for others: everybody has to notice one, which takes its time.
 const GATHERED: u32 = 3;
+/// After so many steps without a fault somebody begins anew.
+const IDLE: u32 = 4;
 /// An empty server's first objects are all below this version.
 const FLOOR: u64 = 60;
 
@@ -55,6 +57,8 @@ pub(crate) struct Round {
     /// Connections that wait for an older history, and for how many steps the first has.
     older: Vec<Ticket>,
     waited: u32,
+    /// How many faults had struck by the last step, and for how many steps none has since.
+    idle: (u32, u32),
     sum: Sum,
 }
 
@@ -142,6 +146,7 @@ impl Round {
             calm: false,
             older: Vec::new(),
             waited: 0,
+            idle: (0, 0),
             sum: Sum::default(),
         };
         // Above the versions that an empty server begins with.
@@ -254,9 +259,13 @@ impl Round {
         } else {
             (0..self.dice.roll(2)).for_each(|_| self.change());
         }
+        let strikes = self.plan.strikes();
+        self.idle = (strikes, if self.idle.0 == strikes { self.idle.1 + 1 } else { 0 });
         match self.dice.roll(60) {
             0..=5 => self.open_gates(),
-            6 if !self.calm => {
+            // Where everybody watches in peace nothing begins, and what strikes at beginnings would wait for long.
+            roll if !self.calm && (roll == 6 || IDLE < self.idle.1) => {
+                self.idle.1 = 0;
                 let at = self.dice.roll(MEMBERS as u64) as usize;
                 let member = self.members.swap_remove(at);
                 member.end(self.seed, &mut self.sum);
