@@ -266,3 +266,25 @@ fn d1_a_wait_ends_at_its_deadline_and_says_where_the_store_is() {
     bench.store.stop_waits();
     assert!(bench.store.wait_until("1", LONG).unwrap_err().is_stopped(), "also one that begins later");
 }
+
+/// Each wait has an entry of its own in the book: the end of one must not take another's, which nobody would wake then.
+#[test]
+fn d1_a_wait_that_ends_leaves_the_others_in_the_book() {
+    let (parked, parks) = mpsc::channel();
+    let mut bench = Bench::with_clock(Standing(Mutex::new(parked)));
+    bench.write("a/u1@1", "1");
+    let mut waiters = ["5", "9"].map(|version| {
+        let (store, (tell, told)) = (bench.store.clone(), mpsc::channel());
+        let work = move || tell.send(store.wait_until(version, LONG)).unwrap();
+        let thread = crate::sync::spawn("waiter", work).unwrap();
+        parks.recv().unwrap();
+        Some((thread, told))
+    });
+    for (at, version, left) in [(0, "5", 1), (1, "9", 0)] {
+        bench.write("", version);
+        let (thread, told) = waiters[at].take().unwrap();
+        told.recv_timeout(LONG).expect("the wait ends").unwrap();
+        thread.join().unwrap();
+        assert_eq!(bench.store.shared.waits.lock().waiting.len(), left);
+    }
+}
